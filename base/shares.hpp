@@ -47,6 +47,7 @@ class Shares {
     /// From now on so much.
     void set(std::size_t amount);
     [[nodiscard]] std::size_t amount() const noexcept { return amount_; }
+    [[nodiscard]] const std::string& holder() const noexcept { return name_; }
 
    private:
     Shares* of_ = nullptr;

@@ -55,6 +55,9 @@ class Looking {
 constexpr std::size_t kSearchThreads = 4;
 constexpr std::size_t kTransfers = 60;
 
+/// Of WebSockets, of all together: some kilobytes each.
+constexpr std::size_t kChannels = 8'192;
+
 constexpr std::size_t kLongWorkThreads = 4;
 constexpr std::size_t kWatchThreads = 2;
 /// Calls that may wait until a name is free that another call is about to change.
@@ -73,8 +76,11 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       browser_guard{std::move(browsers)},
       requests{api::routes().size(), std::move(dialects)},
       activity{on, [this](std::string_view why) { stop(EndCause::lease, why); }},
-      large_answers{on, kLargeAnswers},
-      composed_answers{on, kLargeAnswers},
+      received{settings.max_received_bytes},
+      channels{kChannels},
+      transfers{kTransfers},
+      large_answers{on, kLargeAnswers, kLargeAnswers / 2},
+      composed_answers{on, kLargeAnswers, kLargeAnswers},
       disk{"skiff-disk", settings.disk_threads, kWaitsForNames},
       long_work{"skiff-long", kLongWorkThreads, kWaitsForNames},
       search{"skiff-search", kSearchThreads, kTransfers},

@@ -7,9 +7,12 @@
 #include "base/blocking_pool.hpp"
 #include "base/deadline.hpp"
 #include "base/event.hpp"
+#include "base/fair_turnstile.hpp"
 #include "base/in_parallel.hpp"
+#include "base/shares.hpp"
 #include "base/task_group.hpp"
 #include "fs/watch/shared_watches.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "runtime/activity.hpp"
 #include "runtime/auth/audit_log.hpp"
 #include "runtime/auth/browser_guard.hpp"
@@ -78,12 +81,15 @@ struct Agent {
   BrowserGuard browser_guard;
   RequestCounts requests;
   Activity activity;
-  Turnstile large_answers;     ///< see `api::turn_to_answer`
-  Turnstile composed_answers;  ///< the same of dialects, which wait for `long_work` meanwhile
-  BlockingPool disk;           ///< for what is over in a moment
-  BlockingPool long_work;      ///< for what goes through a tree or a large file: see `api::on_disk`
-  BlockingPool search;         ///< for searches and archives: what they send or take goes as fast as the client does
-  BlockingPool watching;       ///< for the watches of directories
+  protocol::ReceiveBudget received;  ///< by all servers of the agent
+  Shares channels;                   ///< of all connections
+  Shares transfers;                  ///< searches and archives that wait for their clients
+  FairTurnstile large_answers;       ///< see `api::turn_to_answer`
+  FairTurnstile composed_answers;    ///< the same of dialects, which wait for `long_work` meanwhile
+  BlockingPool disk;                 ///< for what is over in a moment
+  BlockingPool long_work;            ///< for what goes through a tree or a large file: see `api::on_disk`
+  BlockingPool search;    ///< for searches and archives: what they send or take goes as fast as the client does
+  BlockingPool watching;  ///< for the watches of directories
   fs::DirectoryWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::PatternThread pattern_thread;

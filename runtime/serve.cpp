@@ -330,6 +330,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
                               {.limits = connection_limits(agent.settings),
                                .name = "skiffd",
                                .takes_faulty_targets = true,
+                               .received = &agent.received,
                                .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
                                .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
                                .error_response =

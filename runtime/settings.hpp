@@ -52,6 +52,7 @@ struct Settings {
 
   // Connections
   std::uint64_t max_connections = 1024;
+  std::uint64_t max_received_bytes = std::uint64_t{192} << 20U;
   std::uint64_t max_header_bytes = 32 * kKiB;  ///< all header fields together, with the request line
   std::uint64_t max_target_bytes = 8 * kKiB;   ///< path and query
   std::uint64_t max_json_bytes = 1 * kMiB;     ///< a JSON body

@@ -188,24 +188,32 @@ Task<Result<json>> AgentClient::send_once(protocol::HttpClient::Request request,
 
 Task<Result<json>> AgentClient::get_items(std::string path) {
   json items = json::array();
+  auto take = [&items](json item) { items.push_back(std::move(item)); };
+  SKIFF_CO_TRY_VOID(co_await each_item(std::move(path), std::move(take)));
+  co_return items;
+}
+
+Task<Result<>> AgentClient::each_item(std::string path, std::function<void(json item)> take) {
   std::string cursor;
+  std::size_t items = 0;
   int pages = 0;
   do {
     std::string next = path;
     if (!cursor.empty()) (next += path.contains('?') ? "&cursor=" : "?cursor=") += protocol::percent_encode(cursor);
     auto page = co_await get(std::move(next));
-    if (!page) co_return page;
+    if (!page) co_return std::unexpected{std::move(page.error())};
     const json* some = value_at(*page, "items");
     if (some == nullptr || !some->is_array()) co_return nonsense("its list has no items");
     for (const json& item : *some) {
       if (!item.is_object()) co_return nonsense("an item of its list is not an object");
-      items.push_back(item);
+      take(item);
     }
+    items += some->size();
     const std::string before = std::exchange(cursor, text_at(*page, "next_cursor"));
-    const bool is_endless = cursor == before || items.size() > kMostItems || ++pages > kMostPages;
+    const bool is_endless = cursor == before || items > kMostItems || ++pages > kMostPages;
     if (!cursor.empty() && is_endless) co_return nonsense("its list has no end");
   } while (!cursor.empty());
-  co_return items;
+  co_return Result<>{};
 }
 
 Task<Result<json>> AgentClient::get(std::string path) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,9 @@ class AgentClient {
   /// `path` with its query, as /v1/version. The answer's JSON: an object, or null for one without a body. It is asked
   /// for once more when the connection ends before it does.
   [[nodiscard]] Task<Result<nlohmann::json>> get(std::string path);
-  /// All `items` of a list that comes in pages, an array of objects.
+  /// Gives all `items` of a list that comes in pages, objects, one after the other: a page of them is kept at a time.
+  [[nodiscard]] Task<Result<>> each_item(std::string path, std::function<void(nlohmann::json item)> take);
+  /// All of them, an array of objects.
   [[nodiscard]] Task<Result<nlohmann::json>> get_items(std::string path);
   /// `body` is JSON text.
   [[nodiscard]] Task<Result<nlohmann::json>> post(std::string path, std::string body);

@@ -27,11 +27,13 @@ constexpr std::string_view kPortProtocol = "skiff.v1.tcp";
 constexpr std::size_t kPortPiece = std::size_t{64} << 10U;
 
 /// The agent ends what stands still for too long; here nobody is cut who reads slowly.
-constexpr WebSocket::Options kPortSocket{.side = protocol::Side::client,
-                                         .max_message_bytes = kPortPiece,
-                                         .write_deadline = std::chrono::hours{24},
-                                         .reads_pieces = true,
-                                         .may_be_silent = true};
+WebSocket::Options port_socket() {
+  return {.side = protocol::Side::client,
+          .max_message_bytes = kPortPiece,
+          .write_deadline = std::chrono::hours{24},
+          .reads_pieces = true,
+          .may_be_silent = true};
+}
 
 /// From the local end to the server, and that the local end has ended; then until the local end is gone altogether.
 Task<> send_to_port(WebSocket* socket, Stream* local) {
@@ -91,7 +93,7 @@ Task<Result<Stream>> PortConnections::connect(Endpoint endpoint, std::uint16_t p
   std::unique_ptr<WebSocket> socket;
   {
     AgentClient agent{executor_, std::move(endpoint)};
-    auto opened = co_await agent.open_socket(path, std::string{kPortProtocol}, kPortSocket);
+    auto opened = co_await agent.open_socket(path, std::string{kPortProtocol}, port_socket());
     if (!opened && opened.error().code == Errc::not_found) {
       co_return fail(Errc::not_supported,
                      "the agent of this sandbox is older than this skiff and forwards only HTTP to its ports: create "

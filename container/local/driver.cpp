@@ -191,7 +191,9 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
 
 Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
   // Also an agent whose record was never written, or can't be read.
-  std::vector<HostProcess> agents = find_agents(records_.root(record.name));
+  // Those of all users: what they have in /proc may be much.
+  auto find = [root = records_.root(record.name)] { return find_agents(root); };
+  std::vector<HostProcess> agents = co_await disk_.run(std::move(find));
   std::erase(agents, record.process());
   if (record.pid != 0) agents.insert(agents.begin(), record.process());
   for (HostProcess& agent : agents) {
@@ -203,7 +205,8 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
   constexpr int kMostRounds = 100;
   const std::string mark = sandbox_mark(record.id);
   for (int round = 0; round < kMostRounds; ++round) {
-    auto left = processes_with_variable(mark);
+    auto look = [&mark] { return processes_with_variable(mark); };
+    auto left = co_await disk_.run(std::move(look));
     if (left.empty()) co_return Result<>{};
     for (HostProcess& process : left) {
       HostProcess one = std::move(process);

@@ -62,12 +62,34 @@ Task<Result<Made>> BringUps::watch(Which which, std::shared_ptr<Watched> watched
   co_return made;
 }
 
-Task<Result<Made>> BringUps::run(Which which, Work work) {
-  return watch(std::move(which), std::make_shared<Watched>(executor_), std::move(work));
+Made BringUps::joined(Made made) {
+  made.is_new = false;
+  return made;
+}
+
+std::shared_ptr<BringUps::Watched> BringUps::joins(const Which& which, const Repeat& repeat) const {
+  const auto found = alone_.find(which);
+  if (found == alone_.end()) return nullptr;
+  const bool is_same = !repeat.request.empty() && repeat.request == found->second->request;
+  return repeat.wants_any || is_same ? found->second : nullptr;
+}
+
+Task<Result<Made>> BringUps::run(Which which, Work work, Repeat repeat) {
+  const auto watched = joins(which, repeat);
+  if (!watched) co_return co_await watch(std::move(which), std::make_shared<Watched>(executor_), std::move(work));
+  while (!watched->outcome) co_await watched->changed.wait();
+  if (!*watched->outcome) co_return *watched->outcome;
+  co_return joined(**watched->outcome);
 }
 
 Task<> BringUps::run_alone(Which which, std::shared_ptr<Watched> watched, Work work) {
   const auto [tenant, id] = which;
+  const Shares::Part part{at_once_, tenant};
+  const struct Going {
+    ~Going() { all.erase(which); }
+    std::map<Which, std::shared_ptr<Watched>>& all;
+    const Which which;
+  } going{alone_, which};
   auto made = co_await watch(std::move(which), watched, std::move(work));
   if (!made && !watched->steps.empty()) {
     log::warning("a sandbox was not brought up",
@@ -75,17 +97,27 @@ Task<> BringUps::run_alone(Which which, std::shared_ptr<Watched> watched, Work w
   }
 }
 
-Task<Result<std::optional<Made>>> BringUps::begin(Which which, Work work) {
-  if (tasks_.size() >= kMostAtOnce) {
-    co_return fail(Errc::too_many_sandboxes,
-                   "this server is bringing up " + std::to_string(kMostAtOnce) + " sandboxes");
+Task<Result<std::optional<Made>>> BringUps::begin(Which which, Work work, Repeat repeat) {
+  std::shared_ptr<Watched> watched = joins(which, repeat);
+  const bool is_repeated = watched != nullptr;
+  if (!watched) {
+    if (alone_.contains(which)) {
+      co_return fail(Errc::sandbox_conflict,
+                     "a sandbox of this name, or with this Idempotency-Key, is being brought up");
+    }
+    if (!at_once_.leaves_room(which.first)) {
+      co_return fail(Errc::resource_exhausted,
+                     "this server is bringing up as many sandboxes for your tenant as it does at once: try again");
+    }
+    watched = std::make_shared<Watched>(executor_);
+    watched->request = std::move(repeat.request);
+    alone_.emplace(which, watched);
+    tasks_.spawn("bring-up of a sandbox", run_alone(std::move(which), watched, std::move(work)));
   }
-  auto watched = std::make_shared<Watched>(executor_);
-  tasks_.spawn("bring-up of a sandbox", run_alone(std::move(which), watched, std::move(work)));
   while (!watched->outcome && watched->steps.empty()) co_await watched->changed.wait();
   if (!watched->outcome) co_return std::nullopt;
   if (!*watched->outcome) co_return std::unexpected{watched->outcome->error()};
-  co_return **watched->outcome;
+  co_return is_repeated ? joined(**watched->outcome) : **watched->outcome;
 }
 
 std::shared_ptr<BringUps::Watched> BringUps::find(const Which& which) const {

@@ -8,7 +8,6 @@
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/credential.hpp"
 #include "container/serve/e2b_signature.hpp"
-#include "container/serve/gateway/counted.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -46,7 +45,7 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpReq
   const protocol::Headers& headers = request->headers;
   SKIFF_CO_TRY(auto shown, shows_bearer(headers) ? presented_key(headers) : key_field(headers));
   if (shown.empty()) co_return std::nullopt;
-  auto key = co_await keys_->find(shown);
+  auto key = co_await keys_->find(shown, placed->source);
   // A Bearer of something else may be the application's own; another credential may be there beside it.
   if (!key && shows_bearer(headers)) co_return std::nullopt;
   if (!key) co_return std::unexpected{std::move(key.error())};
@@ -79,7 +78,7 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
 
 Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* request, const Placed* placed) {
   // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
-  SKIFF_CO_TRY(auto tenant, co_await signed_for(request, placed->sandbox));
+  SKIFF_CO_TRY(auto tenant, co_await signed_for(request, placed));
   if (!tenant) co_return fail(Errc::unauthenticated, "the signature is not valid");
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = std::string{kBySignature}};
   // It says whose file is meant, and nobody else does.
@@ -87,11 +86,14 @@ Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* req
   co_return admitted;
 }
 
-Task<Result<std::optional<std::string>>> Door::signed_for(const protocol::HttpRequest* request, std::string id) {
+Task<Result<std::optional<std::string>>> Door::signed_for(const protocol::HttpRequest* request, const Placed* placed) {
+  const std::string& id = placed->sandbox;
   if (!e2b::may_be_signed(*request, wall_now())) co_return std::nullopt;
-  if (waiting_ >= kMostWaiting) co_return fail(Errc::resource_exhausted, "too many signatures are being verified");
-  const Counted waits{waiting_};
-  const Turnstile::Place place = co_await looks_.enter();
+  if (!looking_.leaves_room(placed->source)) {
+    co_return fail(Errc::resource_exhausted, "too many signatures from your address are being verified");
+  }
+  const Shares::Part waits{looking_, placed->source};
+  const FairTurnstile::Place place = co_await looks_.enter(placed->source);
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   std::optional<Error> failure;
   for (const std::string& tenant : all) {

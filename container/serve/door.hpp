@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/in_parallel.hpp"
+#include "base/fair_turnstile.hpp"
+#include "base/shares.hpp"
 #include "base/task.hpp"
 #include "container/serve/fleet.hpp"
 #include "container/serve/gateway/gateway.hpp"
@@ -30,7 +31,7 @@ class Door final : public Sandboxes {
  public:
   /// What it is given must outlive it.
   Door(Executor executor, Fleet* fleet, KeyCache* keys, std::size_t known = KnownSandboxes::kMost)
-      : fleet_{fleet}, keys_{keys}, known_{fleet, known}, looks_{executor, kLooksAtOnce} {}
+      : fleet_{fleet}, keys_{keys}, known_{fleet, known}, looks_{executor, kLooksAtOnce, kLooksAtOnce / 2} {}
 
   /// What the credential of a request allows: an API key with `use`, the access token of that very sandbox, or a
   /// preview of that very port. Nobody looks whether the sandbox is there before that.
@@ -59,22 +60,22 @@ class Door final : public Sandboxes {
   [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Placed* placed);
   /// The tenant whose sandbox it is that the request was signed for.
   [[nodiscard]] Task<Result<std::optional<std::string>>> signed_for(const protocol::HttpRequest* request,
-                                                                    std::string id);
+                                                                    const Placed* placed);
   [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request, const Placed* placed);
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_preview(const protocol::HttpRequest* request,
                                                                  const Placed* placed, bool is_tls);
   /// Whether what a preview hangs on is there: the record, and the key.
   [[nodiscard]] Task<Result<std::optional<Giver>>> giver_of(SandboxRef of, Previews::Given given);
 
-  /// Records that are looked at for strangers, and how many wait for that.
+  /// Records that are looked at for strangers, and how many wait for that: of each source half of what is free.
   static constexpr std::size_t kLooksAtOnce = 8;
   static constexpr std::size_t kMostWaiting = 256;
 
   Fleet* fleet_;
   KeyCache* keys_;
   KnownSandboxes known_;
-  Turnstile looks_;
-  std::size_t waiting_ = 0;
+  FairTurnstile looks_;
+  Shares looking_{kMostWaiting};
 };
 
 }  // namespace skiff::container::serve

@@ -65,8 +65,10 @@ Task<bool> KeyCache::holds(ApiKey key) {
                                 [&](const ApiKey& one) { return one.sha256 == key.sha256 && !one.has_ended(now); });
 }
 
-Task<Result<ApiKey>> KeyCache::find(std::string presented) {
-  if (accounts_ != nullptr && is_signed_token(presented)) co_return co_await accounts_->find(std::move(presented));
+Task<Result<ApiKey>> KeyCache::find(std::string presented, std::string source) {
+  if (accounts_ != nullptr && is_signed_token(presented)) {
+    co_return co_await accounts_->find(std::move(presented), std::move(source));
+  }
   const SteadyTime asked = std::chrono::steady_clock::now();
   SKIFF_CO_TRY(auto ring, co_await current());
   auto key = find_key(*ring, presented, wall_now());

@@ -52,8 +52,8 @@ class KeyCache {
   [[nodiscard]] bool has_read() const noexcept { return ring_ != nullptr; }
   /// Those of all keys, and of the service accounts that have come.
   [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
-  /// `find_key` in them, or whose token it is.
-  [[nodiscard]] Task<Result<ApiKey>> find(std::string presented);
+  /// `find_key` in them, or whose token it is. `source`: where it comes from.
+  [[nodiscard]] Task<Result<ApiKey>> find(std::string presented, std::string source = {});
   /// Whether a key that was found is still one; so it is while nobody can say. A token of an account is over at its
   /// end.
   [[nodiscard]] Task<bool> holds(ApiKey key);

@@ -118,6 +118,8 @@ Task<Result<HttpResponse>> create(Call* call) {
             .idempotency_key = std::move(idempotency_key),
             .request = call->body};
   if (body.network) wish.network = "deny";
+  BringUps::Repeat repeat{.wants_any = wish.get_or_create};
+  if (!wish.idempotency_key.empty()) repeat.request = wish.idempotency_key + ' ' + call->body;
   Fleet& fleet = call->service.fleet();
   SKIFF_CO_TRY(auto id, co_await fleet.id_for(call->key.tenant, wish));
   wish.id = id;
@@ -127,10 +129,10 @@ Task<Result<HttpResponse>> create(Call* call) {
   };
   BringUps& bring_ups = call->service.bring_ups();
   if (body.wait) {
-    SKIFF_CO_TRY(auto made, co_await bring_ups.run(which, std::move(work)));
+    SKIFF_CO_TRY(auto made, co_await bring_ups.run(which, std::move(work), std::move(repeat)));
     co_return made_answer(made.is_new ? 201 : 200, made.sandbox);
   }
-  SKIFF_CO_TRY(auto made, co_await bring_ups.begin(which, std::move(work)));
+  SKIFF_CO_TRY(auto made, co_await bring_ups.begin(which, std::move(work), std::move(repeat)));
   if (made) co_return made_answer(made->is_new ? 201 : 200, made->sandbox);
   auto now = co_await fleet.get(call->key.tenant, id);
   // It was to be seen for a moment only.

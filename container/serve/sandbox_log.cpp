@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -135,22 +136,45 @@ class CommandLog {
   std::deque<LogEntry> entries_;
 };
 
+/// What the log says of a command: its words may be a megabyte.
+nlohmann::json told_of(const nlohmann::json& command) {
+  nlohmann::json told;
+  for (const char* name :
+       {"id", "session", "started_at", "ended_at", "state", "exit_code", "signal", "cause", "output"}) {
+    if (const auto found = command.find(name); found != command.end()) told[name] = *found;
+  }
+  std::size_t left = kLongestMessage;
+  told["command"] = text_at(command, "command").substr(0, left + 1);
+  nlohmann::json words = nlohmann::json::array();
+  if (const auto argv = command.find("argv"); argv != command.end() && argv->is_array()) {
+    for (const auto& word : *argv) {
+      if (left == 0 || !word.is_string()) break;
+      words.push_back(word.get_ref<const std::string&>().substr(0, left + 1));
+      left -= std::min(left, word.get_ref<const std::string&>().size() + 1);
+    }
+  }
+  told["argv"] = std::move(words);
+  return told;
+}
+
 /// Of all sessions, the newest ones, oldest first.
 Task<Result<std::vector<nlohmann::json>>> newest_commands(AgentClient* agent) {
-  SKIFF_CO_TRY(auto sessions, co_await agent->get_items("/v1/sessions?limit=1000"));
-  std::vector<nlohmann::json> commands;
-  for (const auto& session : sessions) {
-    const std::string path =
-        "/v1/sessions/" + protocol::percent_encode(text_at(session, "id")) + "/commands?limit=1000";
-    auto some = co_await agent->get_items(path);
-    if (!some && some.error().code == Errc::session_not_found) continue;  // removed meanwhile
-    if (!some) co_return std::unexpected{std::move(some.error())};
-    std::ranges::move(*some, std::back_inserter(commands));
-    std::ranges::sort(commands, {}, [](const nlohmann::json& one) { return text_at(one, "started_at"); });
-    const std::size_t more = commands.size() - std::min(commands.size(), kLoggedCommands);
-    commands.erase(commands.begin(), commands.begin() + static_cast<std::ptrdiff_t>(more));
+  std::vector<std::string> sessions;
+  auto note = [&sessions](const nlohmann::json& session) { sessions.push_back(text_at(session, "id")); };
+  SKIFF_CO_TRY_VOID(co_await agent->each_item("/v1/sessions?limit=1000", std::move(note)));
+  std::multimap<std::string, nlohmann::json> commands;
+  for (const std::string& session : sessions) {
+    const std::string path = "/v1/sessions/" + protocol::percent_encode(session) + "/commands?limit=1000";
+    auto keep = [&commands](const nlohmann::json& one) {
+      commands.emplace(text_at(one, "started_at"), told_of(one));
+      if (commands.size() > kLoggedCommands) commands.erase(commands.begin());
+    };
+    auto some = co_await agent->each_item(path, std::move(keep));
+    if (!some && some.error().code != Errc::session_not_found) co_return std::unexpected{std::move(some.error())};
   }
-  co_return commands;
+  std::vector<nlohmann::json> newest;
+  for (auto& [time, command] : commands) newest.push_back(std::move(command));
+  co_return newest;
 }
 
 }  // namespace

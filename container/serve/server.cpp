@@ -15,10 +15,12 @@ namespace skiff::container::serve {
 Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::shared_ptr<protocol::Listener>> listeners,
                            ServerOptions options) {
   const Executor executor = co_await boost::asio::this_coro::executor;
+  protocol::ReceiveBudget received{options.received_bytes};
   protocol::HttpServer server{executor,
                               {.limits = {.places = options.places},
                                .name = "skiff",
                                .takes_faulty_targets = true,
+                               .received = &received,
                                .handler = [service](protocol::HttpExchange& http) { return service->answer(http); },
                                .error_response =
                                    [](unsigned status, const Error& error) {

@@ -25,6 +25,7 @@ namespace skiff::container::serve {
 namespace {
 
 constexpr std::chrono::seconds kBetweenSweeps{15};
+constexpr std::size_t kLogsAtOnce = 4;
 constexpr unsigned kServerError = 500;
 constexpr std::string_view kOtherMethod = "_OTHER";
 
@@ -84,6 +85,13 @@ protocol::HttpResponse own_page() {
   return protocol::page_answer(200, page);
 }
 
+/// Where it comes from, as far as its client can't choose that.
+std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
+  const std::string_view forwarded = http.request().headers.get("X-Forwarded-For");
+  if (!options.behind_proxy || forwarded.empty()) return http.who();
+  return "for " + std::string{forwarded.substr(forwarded.rfind(',') + 1)};
+}
+
 GatewayOptions gateway_options(const ServiceOptions& options) {
   GatewayOptions wanted;
   wanted.name = new_id("serve-");
@@ -117,7 +125,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       fleet_{tenants, &keys_, &templates_},
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
-      log_turns_{executor},
+      log_turns_{executor, kLogsAtOnce},
       door_{executor, &fleet_, &keys_, options_.kept},
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
@@ -128,7 +136,7 @@ Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* htt
   if (route->scope) {
     SKIFF_CO_TRY(auto presented, presented_key(http->request().headers));
     if (presented.empty()) co_return fail(Errc::unauthenticated, "show an API key: X-API-Key");
-    SKIFF_CO_TRY(auto key, co_await keys_.find(std::move(presented)));
+    SKIFF_CO_TRY(auto key, co_await keys_.find(std::move(presented), source_of(*http, options_)));
     SKIFF_CO_TRY_VOID(http->vouch({.who = key.tenant, .part = key.name}));
     account->who = key.name;
     account->tenant = key.tenant;
@@ -233,6 +241,7 @@ Task<> Service::answer(protocol::HttpExchange& http) {
     account.row = stats_.no_route_row();
     done = std::unexpected{std::move(placed.error())};
   } else if (*placed && !is_for_control(http.request(), **placed)) {
+    (*placed)->source = source_of(http, options_);
     done = co_await pass_on(&http, std::move(**placed), &account);
   } else {
     done = co_await control(&http, &account);

@@ -8,6 +8,7 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 
 #include "base/error.hpp"
+#include "base/fair_turnstile.hpp"
 #include "base/task.hpp"
 #include "container/serve/bring_ups.hpp"
 #include "container/serve/door.hpp"
@@ -15,7 +16,6 @@
 #include "container/serve/followers.hpp"
 #include "container/serve/gateway/gateway.hpp"
 #include "container/serve/key_store.hpp"
-#include "container/serve/log_turns.hpp"
 #include "container/serve/route.hpp"
 #include "container/serve/stats.hpp"
 #include "container/serve/templates.hpp"
@@ -65,7 +65,7 @@ class Service {
   [[nodiscard]] Followers& followers() noexcept { return followers_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Door& door() noexcept { return door_; }
-  [[nodiscard]] LogTurns& log_turns() noexcept { return log_turns_; }
+  [[nodiscard]] FairTurnstile& log_turns() noexcept { return log_turns_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
@@ -92,7 +92,7 @@ class Service {
   Fleet fleet_;
   BringUps bring_ups_;
   Followers followers_;
-  LogTurns log_turns_;
+  FairTurnstile log_turns_;  ///< a tenant's: what an agent tells of a log may be megabytes
   Door door_;
   Gateway gateway_;
   Stats stats_;

@@ -48,15 +48,10 @@ Task<> until_over(Race* race) {
 
 }  // namespace
 
-Result<> GrpcMemory::Share::reach(std::size_t bytes) {
-  if (bytes <= bytes_) return {};
-  const std::size_t more = bytes - bytes_;
-  if (more > memory_.most_ - memory_.used_) {
-    return fail(Errc::resource_exhausted, "the messages of all calls together have " + std::to_string(memory_.most_) +
-                                              " bytes at most: try again later");
-  }
-  memory_.used_ += more;
-  bytes_ = bytes;
+Result<> GrpcCall::keep(std::size_t bytes) {
+  if (bytes <= kept_ && !share_->is_lost()) return {};
+  if (!share_->hold(bytes)) return fail(Errc::resource_exhausted, std::string{kNoReceiveRoom});
+  kept_ = bytes;
   return {};
 }
 
@@ -73,7 +68,7 @@ Task<Result<std::optional<std::string>>> GrpcCall::next(std::chrono::millisecond
       if (messages_.held() == 0) co_return std::nullopt;
       co_return fail(Errc::invalid_request, "the request ends within a message");
     }
-    SKIFF_CO_TRY_VOID(share_.reach(messages_.held() + bytes.size()));
+    SKIFF_CO_TRY_VOID(keep(messages_.held() + bytes.size()));
     messages_.feed(std::move(bytes));
   }
 }

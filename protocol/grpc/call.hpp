@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,44 +16,18 @@
 
 namespace skiff::protocol {
 
-/// What the messages of all calls of a server may take together, in bytes. Reactor thread only.
-class GrpcMemory {
- public:
-  explicit GrpcMemory(std::size_t most) noexcept : most_{most} {}
-
-  /// One holder's part of it, given back with the object.
-  class Share {
-   public:
-    explicit Share(GrpcMemory& memory) noexcept : memory_{memory} {}
-    ~Share() { memory_.used_ -= bytes_; }
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
-
-    /// Makes it at least `bytes`. Errors: resource_exhausted.
-    [[nodiscard]] Result<> reach(std::size_t bytes);
-
-   private:
-    GrpcMemory& memory_;
-    std::size_t bytes_ = 0;
-  };
-
-  [[nodiscard]] std::size_t used() const noexcept { return used_; }
-
- private:
-  std::size_t most_;
-  std::size_t used_ = 0;
-};
-
 /// One call of a gRPC method, whatever it streams: a request over HTTP/2 whose bodies are messages. Lives as long as
 /// the request's handler. Errors of what reads and writes: also those of Http2Exchange.
 class GrpcCall {
  public:
   /// A message of the client has at most `most` bytes, and goes on within `patience`.
-  GrpcCall(Http2Exchange& http, GrpcMemory& memory, std::size_t most, std::chrono::milliseconds patience)
-      : http_{http}, messages_{most}, share_{memory}, patience_{patience} {}
+  GrpcCall(Http2Exchange& http, std::size_t most, std::chrono::milliseconds patience)
+      : http_{http}, messages_{most}, share_{http.share(patience)}, patience_{patience} {}
 
   [[nodiscard]] Http2Exchange& http() noexcept { return http_; }
-  [[nodiscard]] const Http2Request& request() const noexcept { return http_.request(); }
+  /// From now on so much is counted for it, if that is more than before: until it ends, for what a method was given it
+  /// holds. Errors: resource_exhausted.
+  [[nodiscard]] Result<> keep(std::size_t bytes);
 
   /// The client's next message; nothing: it has sent all. Between two messages the client may take its time.
   /// Errors: payload_too_large, not_supported (compressed), resource_exhausted, invalid_request (it ends within one).
@@ -74,7 +49,8 @@ class GrpcCall {
 
   Http2Exchange& http_;
   GrpcMessages messages_;
-  GrpcMemory::Share share_;
+  std::unique_ptr<ReceiveBudget::Share> share_;
+  std::size_t kept_ = 0;
   std::chrono::milliseconds patience_;
   bool begun_ = false;
   bool in_message_ = false;

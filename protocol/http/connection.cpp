@@ -28,6 +28,8 @@ constexpr milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytes = 8 * 1024 * 1024;
 /// RFC 9112, 2.2: empty lines before a request are skipped; some old clients send one after a body.
 constexpr int kMostEmptyLines = 2;
+/// Of a request's head, so much is counted for nobody.
+constexpr std::size_t kFreeHead = 4 * 1024;
 /// After that many requests that were there already, others get the reactor.
 constexpr int kPipelinedAtOnce = 32;
 
@@ -81,7 +83,7 @@ milliseconds HttpConnection::patience(bool first) const noexcept {
   return std::min(limits().keep_alive_time, limits().stranger_idle_time);
 }
 
-Task<HeadResult<std::size_t>> HttpConnection::read_head() {
+Task<HeadResult<std::size_t>> HttpConnection::read_head(ReceiveBudget::Share* held) {
   const HeadLimits head_limits{limits().header_bytes, limits().target_bytes};
   HeadScanner scanner{head_limits};
   std::optional<SteadyTime> start = first_head_;
@@ -96,7 +98,11 @@ Task<HeadResult<std::size_t>> HttpConnection::read_head() {
     if (!found || *found > 0) co_return found;
     // The clock is asked only for a head that comes in pieces.
     if (!start) start = std::chrono::steady_clock::now();
-    auto filled = co_await input_.fill(limits().header_bytes + 1, left_of(limits().header_time, *start));
+    const std::size_t most =
+        std::min(limits().header_bytes + 1, 2 * std::max(input_.buffer().data().size(), kFreeHead));
+    if (!held->hold(most))
+      co_return std::unexpected{HeadFailure{503, {Errc::resource_exhausted, std::string{kNoReceiveRoom}}}};
+    auto filled = co_await input_.fill(most, left_of(limits().header_time, *start));
     if (!filled && filled.error().code == Errc::timeout && !input_.buffer().empty()) {
       co_return std::unexpected{HeadFailure{408, {Errc::request_timeout, "the request's header took too long"}}};
     }
@@ -116,7 +122,14 @@ Task<bool> HttpConnection::serve_one() {
   }
   HeadResult<std::size_t> head =
       HeadScanner{{limits().header_bytes, limits().target_bytes}}.scan(input_.buffer().data());
-  if (!head || *head == 0) head = co_await read_head();
+  ReceiveBudget::Share held{service_.options.received,
+                            {.who = &place_.who(), .patience = limits().header_time, .free = kFreeHead},
+                            [this] { abort(); }};
+  if (!head || *head == 0) head = co_await read_head(&held);
+  // For as long as the answer takes: as it came, and as it was read.
+  if (head && !held.hold(2 * *head)) {
+    head = std::unexpected{HeadFailure{503, {Errc::resource_exhausted, std::string{kNoReceiveRoom}}}};
+  }
   if (!head) {
     if (head.error().status != 0) co_await refuse(head.error().status, std::move(head.error().error));
     co_return false;
@@ -145,7 +158,8 @@ Task<bool> HttpConnection::serve_one() {
   }
   if (exchange.phase_ == HttpExchange::Phase::upgraded) {
     std::string buffered{input_.buffer().data()};
-    successor_.emplace(std::move(exchange.upgrade_), Upgraded{std::move(stream_), std::move(buffered)});
+    successor_.emplace(std::move(exchange.upgrade_),
+                       Upgraded{std::move(stream_), std::move(buffered), service_.options.received, place_.who()});
     co_return false;
   }
   if (keep_alive_ && !input_.body_done() && !co_await drain_body()) keep_alive_ = false;

@@ -11,7 +11,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "protocol/http/body_budget.hpp"
 #include "protocol/http/exchange.hpp"
 #include "protocol/http/held_answers.hpp"
 #include "protocol/http/input.hpp"
@@ -27,7 +26,6 @@ struct HttpService {
   HttpServerOptions options;
   bool draining = false;
   std::size_t requests = 0;
-  BodyBudget bodies{options.limits.bodies_bytes};
   HeldAnswers answers{options.limits.answers_bytes};
 };
 
@@ -60,7 +58,7 @@ class HttpConnection {
   [[nodiscard]] const ConnectionLimits& limits() const noexcept { return service_.options.limits; }
   /// Serves one request; true if the connection can take another.
   [[nodiscard]] Task<bool> serve_one();
-  [[nodiscard]] Task<HeadResult<std::size_t>> read_head();
+  [[nodiscard]] Task<HeadResult<std::size_t>> read_head(ReceiveBudget::Share* held);
   /// Tells the client why it is not served, and closes.
   [[nodiscard]] Task<> refuse(unsigned status, Error error);
   /// Runs the handler and makes sure that there is one whole response; true if the connection is still in order.

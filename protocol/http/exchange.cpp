@@ -21,6 +21,9 @@ namespace skiff::protocol {
 namespace asio = boost::asio;
 namespace {
 
+/// Of a next request, while the one before is answered.
+constexpr std::size_t kKeptAhead = 4 * 1024;
+
 Error misuse(std::string_view what) {
   return {Errc::internal, "a handler misused the exchange: " + std::string{what}};
 }
@@ -59,6 +62,20 @@ Result<> HttpExchange::vouch(Holder holder) {
   return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 
+std::unique_ptr<ReceiveBudget::Share> HttpExchange::share(std::function<void()> lost) {
+  if (!lost) lost = [this] { connection_.input_.give_up_body(); };
+  return std::make_unique<ReceiveBudget::Share>(
+      budget(), ReceiveBudget::Terms{.who = &who(), .patience = connection_.limits().body_idle_time}, std::move(lost));
+}
+
+ReceiveBudget* HttpExchange::budget() const noexcept {
+  return connection_.service_.options.received;
+}
+
+const std::string& HttpExchange::who() const noexcept {
+  return connection_.place_.who();
+}
+
 // --- the request's body
 // -----------------------------------------------------------------------------------------------
 
@@ -76,7 +93,7 @@ Task<Result<std::string>> HttpExchange::read_body(std::size_t limit) {
   if (input.body_left() <= limit) {
     SKIFF_CO_TRY_VOID(co_await send_continue());
   }
-  auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time, &connection_.service_.bodies);
+  auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time, budget(), &who());
   if (!body) {
     // What is left of the body can't be told from a next request, or is not worth waiting for.
     if (body.error().code != Errc::payload_too_large) close_after_ = true;
@@ -220,7 +237,7 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
   }
   std::optional<HeldAnswers::Held> held;
   if (response.body.size() > HeldAnswers::kFree) {
-    held.emplace(connection_.service_.answers, response.body.size(), [this] { connection_.abort(); });
+    held.emplace(connection_.service_.answers, who(), response.body.size(), [this] { connection_.abort(); });
   }
   co_return co_await send(rest);
 }
@@ -382,7 +399,8 @@ Task<Result<>> HttpExchange::finish(Headers trailers) {
 Task<bool> HttpExchange::peer_closed() {
   co_await asio::this_coro::throw_if_cancelled(false);
   HttpInput& input = connection_.input_;
-  const std::size_t most = connection_.limits().header_bytes;
+  // Whatever comes behind the request is kept beside its answer, for as long as that takes.
+  const std::size_t most = std::min(kKeptAhead, connection_.limits().header_bytes);
   while (!input.ended() && connection_.stream_.is_open()) {
     if (input.buffer().data().size() >= most) {
       // No room to look for the end behind what is already there: only a reset can still be seen.

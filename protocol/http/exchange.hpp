@@ -17,6 +17,7 @@
 #include "protocol/http/message.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/places.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {
@@ -26,7 +27,9 @@ class HttpConnection;
 /// A connection that is no longer HTTP.
 struct Upgraded {
   Stream stream;
-  std::string buffered;  ///< what the client had already sent; comes before what the stream gives
+  std::string buffered;             ///< what the client had already sent; comes before what the stream gives
+  ReceiveBudget* budget = nullptr;  ///< for what comes and is not yet used; null: without a limit
+  std::string who = {};             ///< whose share of that it is
 };
 
 /// Takes the connection over. It runs when the handler has returned and all memory of the HTTP exchange is free, as
@@ -56,6 +59,13 @@ class HttpExchange {
   /// `too_many_connections` when none makes room for it; the connection ends after this response then. Without it a
   /// connection is closed when others need its place, and soon after its answer.
   [[nodiscard]] Result<> vouch(Holder holder = {});
+
+  /// A share of the budget for what is received and not yet used, for what the handler keeps of it. `lost` null: the
+  /// wait for the body ends when it is lost.
+  [[nodiscard]] std::unique_ptr<ReceiveBudget::Share> share(std::function<void()> lost = {});
+  /// Whose it is.
+  [[nodiscard]] ReceiveBudget* budget() const noexcept;
+  [[nodiscard]] const std::string& who() const noexcept;
 
   // --- the request's body -------------------------------------------------------------------------------------------
   /// The whole body. `payload_too_large` above `limit` bytes, `request_timeout` when nothing comes for the read time,

@@ -3,19 +3,24 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
+#include <string>
 #include <utility>
+
+#include "base/shares.hpp"
 
 namespace skiff::protocol {
 
 /// The answers that are in memory as a whole and wait for their clients to take them: those that the socket did not
 /// take at once. Each may be as large as answers can be, and clients that read nothing can ask for any number of them.
-/// So together they have a bound, and when it is reached the one that waits longest is cut off. Reactor thread only.
+/// So together they have a bound, and when it is reached that one of whoever has the most is cut off that has waited
+/// longest. Reactor thread only.
 class HeldAnswers {
  public:
   /// Up to here an answer is not worth to be counted, nor its client's trouble.
   static constexpr std::size_t kFree = std::size_t{64} << 10U;
 
-  explicit HeldAnswers(std::size_t most) : most_{most} {}
+  explicit HeldAnswers(std::size_t most) : by_holder_{most} {}
   HeldAnswers(const HeldAnswers&) = delete;
   HeldAnswers& operator=(const HeldAnswers&) = delete;
 
@@ -23,10 +28,15 @@ class HeldAnswers {
   class Held {
    public:
     /// `cut_off` is called once if others need its room; it must not destroy a `Held`.
-    Held(HeldAnswers& of, std::size_t bytes, std::function<void()> cut_off)
-        : of_{of}, bytes_{bytes}, cut_off_{std::move(cut_off)}, place_{of.held_.insert(of.held_.end(), this)} {
-      of_.bytes_ += bytes_;
-      while (of_.bytes_ > of_.most_ && of_.held_.front() != this) of_.held_.front()->make_room();
+    Held(HeldAnswers& of, const std::string& who, std::size_t bytes, std::function<void()> cut_off)
+        : of_{of}, who_{who}, cut_off_{std::move(cut_off)}, part_{of.by_holder_, who, bytes} {
+      std::list<Held*>& mine = of_.held_[who_];
+      place_ = mine.insert(mine.end(), this);
+      while (of_.by_holder_.used() > of_.by_holder_.most()) {
+        Held& next = *of_.held_[*of_.by_holder_.who_has_most()].front();
+        if (&next == this) break;
+        next.make_room();
+      }
     }
     ~Held() { leave(); }
     Held(const Held&) = delete;
@@ -35,8 +45,10 @@ class HeldAnswers {
    private:
     void leave() noexcept {
       if (!std::exchange(waits_, false)) return;
-      of_.bytes_ -= bytes_;
-      of_.held_.erase(place_);
+      part_.set(0);
+      const auto mine = of_.held_.find(who_);
+      mine->second.erase(place_);
+      if (mine->second.empty()) of_.held_.erase(mine);
     }
     void make_room() {
       leave();
@@ -44,16 +56,16 @@ class HeldAnswers {
     }
 
     HeldAnswers& of_;
-    std::size_t bytes_;
+    const std::string who_;
     std::function<void()> cut_off_;
+    Shares::Part part_;
     std::list<Held*>::iterator place_;
     bool waits_ = true;
   };
 
  private:
-  const std::size_t most_;
-  std::size_t bytes_ = 0;
-  std::list<Held*> held_;  ///< the longest first
+  Shares by_holder_;
+  std::map<std::string, std::list<Held*>> held_;  ///< of each the longest first
 };
 
 }  // namespace skiff::protocol

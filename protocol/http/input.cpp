@@ -18,10 +18,6 @@ std::unexpected<Error> expired() {
   return fail(Errc::unauthenticated, std::string{kExpired});
 }
 
-std::unexpected<Error> no_room() {
-  return fail(Errc::resource_exhausted, "other large bodies are being read, which leaves no memory for this one");
-}
-
 }  // namespace
 
 std::span<char> ReceiveBuffer::room(std::size_t most) {
@@ -183,15 +179,12 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
 }
 
 Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
-                                                     BodyBudget* budget) {
+                                                     ReceiveBudget* budget, const std::string* who) {
   const auto too_large = [limit] {
     return fail(Errc::payload_too_large, "the body is larger than " + std::to_string(limit) + " bytes");
   };
   if (body_left() > limit) co_return too_large();
-  BodyBudget::Share share{budget, idle_limit, [this] {
-                            given_up_ = true;
-                            stream_.give_up_reading();
-                          }};
+  ReceiveBudget::Share share{budget, {.who = who, .patience = idle_limit}, [this] { give_up_body(); }};
   std::string body;
   std::size_t size = 0;
   while (!body_done_) {
@@ -200,10 +193,10 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
     const std::size_t room = size + std::min(step - 1, limit - size) + 1;
-    if (!share.grow_to(room)) co_return no_room();
+    if (!share.hold(room)) co_return fail(Errc::resource_exhausted, std::string{kNoReceiveRoom});
     body.resize(room);
     auto got = co_await read_body(std::span{body}.subspan(size), idle_limit);
-    if (!got && share.is_lost()) co_return no_room();
+    if (!got && share.is_lost()) co_return fail(Errc::resource_exhausted, std::string{kNoReceiveRoom});
     if (!got) co_return std::unexpected{std::move(got.error())};
     size += *got;
     if (size > limit) co_return too_large();

@@ -12,10 +12,10 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "protocol/http/body_budget.hpp"
 #include "protocol/http/chunked.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/http/parser.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {
@@ -72,9 +72,15 @@ class HttpInput {
   /// The next bytes of the body, 0 at its end. `invalid_request` when it is broken or cut short.
   [[nodiscard]] Task<Result<std::size_t>> read_body(std::span<char> into, std::chrono::milliseconds idle_limit);
   /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up,
-  /// or gives to others what a slow body holds.
+  /// or gives to others what this one, `who`'s, holds.
   [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
-                                                          BodyBudget* budget = nullptr);
+                                                          ReceiveBudget* budget = nullptr,
+                                                          const std::string* who = nullptr);
+  /// A wait for the body that has a limit ends, as if that were reached.
+  void give_up_body() {
+    given_up_ = true;
+    stream_.give_up_reading();
+  }
   [[nodiscard]] Headers& trailers() noexcept { return chunks_->trailers(); }
 
  private:

@@ -26,6 +26,10 @@ namespace {
 constexpr std::size_t kRelayed = 64 * 1024;
 /// How long a client that has ended its direction waits in silence.
 constexpr std::chrono::milliseconds kShutPatience{5'000};
+/// The same when the budget for what is received has no more.
+constexpr std::size_t kLeastRelayed = 4 * 1024;
+/// What is counted for it: the connection that it is read from may keep as much beside it.
+constexpr std::size_t kHeld = 2 * kRelayed;
 /// A receiver that takes longer for a large block does not go faster by it, and keeps it from others.
 constexpr std::chrono::microseconds kSlow{200'000};
 /// After so many bytes others get the reactor.
@@ -116,15 +120,20 @@ class Turn {
 /// Where a body's next bytes go. While its sender is silent, which may be for long, there is none.
 class Block {
  public:
-  explicit Block(LargeBlocks* large) noexcept : large_{large} {}
-  ~Block() { release(); }
+  explicit Block(Relay* relay)
+      : large_{relay->options.large_blocks},
+        who_{relay->http.who()},
+        held_{relay->http.budget(),
+              {.who = &relay->http.who(), .patience = std::chrono::hours{24 * 365}, .free = kLeastRelayed},
+              [relay] { relay->give_up({Errc::resource_exhausted, std::string{kNoReceiveRoom}}); }} {}
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
   /// Whether it may be held for nothing: the last read did not fill it, or others may want it more.
-  [[nodiscard]] bool is_idle() const noexcept { return is_large() || last_ < kRelayed; }
+  [[nodiscard]] bool is_idle() const noexcept { return is_large() || last_ < size_ || !bytes_; }
   void release() noexcept {
-    if (is_large()) large_->give_back();
+    large_part_.set(0);
+    (void)held_.hold(0);
     bytes_.reset();
     size_ = 0;
   }
@@ -132,8 +141,11 @@ class Block {
   [[nodiscard]] std::span<char> room() {
     const bool is_fast = large_ != nullptr && !is_slow_ && last_ >= kRelayed;
     if (is_large() && !is_fast) release();
-    if (!is_large() && is_fast && large_->take()) make(LargeBlocks::kBytes);
-    if (!bytes_) make(kRelayed);
+    if (!is_large() && is_fast) {
+      large_part_ = large_->take(who_);
+      if (large_part_.amount() > 0) make(LargeBlocks::kBytes);
+    }
+    if (!bytes_ || (size_ < kRelayed && last_ == size_)) make(held_.hold_if_free(kHeld) ? kRelayed : kLeastRelayed);
     return {bytes_.get(), size_};
   }
   [[nodiscard]] std::string_view read(std::size_t size) noexcept {
@@ -149,11 +161,14 @@ class Block {
   [[nodiscard]] bool is_large() const noexcept { return size_ > kRelayed; }
   void make(std::size_t size) {
     bytes_.reset();
-    size_ = size;  // first: without memory for it, its place is given back
+    size_ = size;
     bytes_ = std::make_unique_for_overwrite<char[]>(size);
   }
 
   LargeBlocks* large_;
+  const std::string& who_;
+  Shares::Part large_part_;
+  ReceiveBudget::Share held_;
   std::unique_ptr<char[]> bytes_;
   std::size_t size_ = 0;
   std::size_t last_ = 0;
@@ -184,7 +199,7 @@ Task<Result<std::string_view>> read_answer(Relay* relay, Block* block) {
 
 /// False when the client's side has failed. A server that takes no more of it may have answered already.
 Task<bool> send_body(Relay* relay) {
-  Block block{relay->options.large_blocks};
+  Block block{relay};
   Turn turn{relay->http.executor()};
   for (;;) {
     auto bytes = co_await read_request(&relay->http, &block);
@@ -235,7 +250,7 @@ std::optional<std::uint64_t> length_of(const HttpResponseHead& head) {
 }
 
 Task<Result<>> send_answer_body(Relay* relay) {
-  Block block{relay->options.large_blocks};
+  Block block{relay};
   Turn turn{relay->http.executor()};
   for (;;) {
     SKIFF_CO_TRY(auto bytes, co_await read_answer(relay, &block));
@@ -308,6 +323,8 @@ Task<> carry(Upgraded client, Upgraded server, TunnelLimits limits, std::optiona
                    }};
   auto sent = co_await send_buffered(&client, &server.stream, limits.stall);
   if (sent) sent = co_await send_buffered(&server, &client.stream, limits.stall);
+  limits.budget = client.budget;
+  limits.who = &client.who;
   if (sent) co_await tunnel(&client.stream, &server.stream, limits);
 }
 

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/shares.hpp"
 #include "base/task.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/exchange.hpp"
@@ -14,29 +16,26 @@
 
 namespace skiff::protocol {
 
-/// How many bodies may move in large blocks at the same time: such a block is held for as long as its receiver makes it
-/// wait. The others move in blocks of 64 KiB. Reactor thread only.
+/// How many bodies may move in large blocks at the same time, of each holder as many as the others leave free: such a
+/// block is held for as long as its receiver makes it wait. The others move in blocks of 64 KiB. Reactor thread only.
 class LargeBlocks {
  public:
   /// What a fast connection over loopback or a good network needs to be kept busy: with 64 KiB each of them is a
   /// wake-up of both sides, and half of the speed (docs/adr/0024).
   static constexpr std::size_t kBytes = 1024 * 1024;
 
-  explicit LargeBlocks(std::size_t most) noexcept : left_{most} {}
+  explicit LargeBlocks(std::size_t most) : taken_{most} {}
   LargeBlocks(const LargeBlocks&) = delete;
   LargeBlocks& operator=(const LargeBlocks&) = delete;
 
-  /// False when there is none left.
-  [[nodiscard]] bool take() noexcept {
-    if (left_ == 0) return false;
-    --left_;
-    return true;
+  /// One, for as long as it lives; an empty one when there is none for him.
+  [[nodiscard]] Shares::Part take(const std::string& who) {
+    return taken_.leaves_room(who) ? Shares::Part{taken_, who} : Shares::Part{};
   }
-  void give_back() noexcept { ++left_; }
-  [[nodiscard]] std::size_t left() const noexcept { return left_; }
+  [[nodiscard]] std::size_t left() const noexcept { return taken_.most() - taken_.used(); }
 
  private:
-  std::size_t left_;
+  Shares taken_;
 };
 
 struct RelayOptions {

@@ -16,6 +16,7 @@
 #include "protocol/net/address.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/places.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/tls.hpp"
 
 namespace skiff::protocol {
@@ -29,11 +30,10 @@ struct ConnectionLimits {
   std::chrono::milliseconds keep_alive_time{75'000};    ///< between requests; then closed without a word
   std::chrono::milliseconds stranger_idle_time{5'000};  ///< the same, at most, until the connection is vouched for
   std::chrono::milliseconds write_stall_time{30'000};   ///< without the peer taking a byte; then closed
-  std::size_t bodies_bytes = 128 * 1024 * 1024;         ///< of bodies that are read as a whole, of all connections: 503
-  std::size_t answers_bytes = 128 * 1024 * 1024;  ///< that wait for clients; the one that waits longest is cut off
-  std::size_t drain_bytes = 256 * 1024;           ///< of an unread body, to keep the connection; else it is closed
-  std::chrono::milliseconds drain_time{5'000};    ///< for all of an unread body; the same
-  PlaceLimits places = {};                        ///< at the same time, see Places
+  std::size_t answers_bytes = 128 * 1024 * 1024;        ///< that wait for clients, see HeldAnswers
+  std::size_t drain_bytes = 256 * 1024;         ///< of an unread body, to keep the connection; else it is closed
+  std::chrono::milliseconds drain_time{5'000};  ///< for all of an unread body; the same
+  PlaceLimits places = {};                      ///< at the same time, see Places
 };
 
 struct HttpServerOptions {
@@ -43,6 +43,9 @@ struct HttpServerOptions {
   /// The handler looks at `Target::fault` itself, because it passes some targets on as they are. Else such a request is
   /// answered with 400.
   bool takes_faulty_targets = false;
+  /// For what is received and not yet used: 503 when there is no room. Null: without a limit. It must outlive the
+  /// server.
+  ReceiveBudget* received = nullptr;
   /// Answers a request. The exchange lives until the returned task ends.
   std::function<Task<>(HttpExchange&)> handler;
   /// Called when a connection finds no free descriptor. True: there may be one now.

@@ -32,6 +32,8 @@ Http2Connection::Http2Connection(Stream stream, const Http2ServerOptions& option
       options_{options},
       place_{place},
       session_{stream_.executor(), options.session},
+      held_{
+          options.received, {.who = &place.who(), .patience = options.limits.body_idle_time}, [this] { calm_down(); }},
       handlers_{stream_.executor()},
       wanted_{stream_.executor()},
       clock_{stream_.executor(), [this] { time_is_over(); }} {}
@@ -71,6 +73,7 @@ Task<> Http2Connection::receive(Http2Connection* self) {
     if (!self->session_.reads()) continue;  // thrown away, until the client has heard why
     self->session_.feed({buffer.data(), *got});
     self->begin_requests();
+    self->hold();
     if (self->phase_ == Phase::asked) self->phase_ = Phase::active;
     self->look_around();
     self->wake();
@@ -97,6 +100,15 @@ Task<> Http2Connection::send(Http2Connection* self) {
     self->stream_.shutdown_write();
     co_return;
   }
+}
+
+void Http2Connection::hold() {
+  if (!held_.hold(session_.held())) calm_down();
+}
+
+void Http2Connection::calm_down() {
+  session_.calm_down();
+  wake();
 }
 
 void Http2Connection::begin_requests() {

@@ -40,6 +40,9 @@ class Http2Connection final : public ServerConnection {
   [[nodiscard]] static Task<> send(Http2Connection* self);
   [[nodiscard]] static Task<> serve(Http2Connection* self, std::shared_ptr<Http2Stream> stream);
   void begin_requests();
+  /// What the session keeps has changed.
+  void hold();
+  void calm_down();
   /// Sets the clock by what there is to wait for.
   void look_around();
   void time_is_over();
@@ -51,6 +54,7 @@ class Http2Connection final : public ServerConnection {
   const Http2ServerOptions& options_;
   Places::Place& place_;
   Http2Session session_;
+  ReceiveBudget::Share held_;
   TaskGroup handlers_;
   Event wanted_;
   bool is_wanted_ = true;

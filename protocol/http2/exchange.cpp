@@ -31,6 +31,21 @@ Result<> Http2Exchange::vouch(Holder holder) {
   return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 
+void Http2Exchange::forget_head() {
+  connection_.session_.forget_head(*stream_);
+  connection_.hold();
+}
+
+std::unique_ptr<ReceiveBudget::Share> Http2Exchange::share(std::chrono::milliseconds patience) {
+  auto lost = [stream = stream_] {
+    stream->is_given_up = true;
+    stream->changed.notify_all();
+  };
+  return std::make_unique<ReceiveBudget::Share>(
+      connection_.options_.received, ReceiveBudget::Terms{.who = &connection_.place_.who(), .patience = patience},
+      std::move(lost));
+}
+
 Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {
   bool overdue = false;
   Deadline patience{executor(), [this, &overdue] {
@@ -38,7 +53,8 @@ Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {
                       stream_->changed.notify_all();
                     }};
   patience.expires_after(limit);
-  while (stream_->inbox.empty()) {
+  while (stream_->inbox.empty() || stream_->is_given_up) {
+    if (stream_->is_given_up) co_return fail(Errc::resource_exhausted, std::string{kNoReceiveRoom});
     if (stream_->closed) co_return stream_is_over();
     if (stream_->ended) co_return std::string{};
     if (overdue) co_return fail(Errc::request_timeout, "the request stopped in the middle");
@@ -46,6 +62,7 @@ Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {
   }
   std::string bytes = std::exchange(stream_->inbox, {});
   connection_.session_.consumed(*stream_, bytes.size());
+  connection_.hold();
   connection_.wake();
   co_return bytes;
 }

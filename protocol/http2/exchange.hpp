@@ -11,6 +11,7 @@
 #include "base/task.hpp"
 #include "protocol/http2/stream.hpp"
 #include "protocol/net/places.hpp"
+#include "protocol/net/receive_budget.hpp"
 
 namespace skiff::protocol {
 
@@ -36,8 +37,13 @@ class Http2Exchange {
   /// As HttpExchange::vouch.
   [[nodiscard]] Result<> vouch(Holder holder = {});
 
+  /// Its head is not needed any more: `request` is empty from now on.
+  void forget_head();
+  /// For what the handler keeps of the request; when that is lost `read` fails with resource_exhausted.
+  [[nodiscard]] std::unique_ptr<ReceiveBudget::Share> share(std::chrono::milliseconds patience);
+
   /// The next bytes of the request, all that are there; empty at its end. Only then may the client send as many more.
-  /// Errors: cancelled; request_timeout when nothing comes for `limit`.
+  /// Errors: cancelled; request_timeout when nothing comes for `limit`; resource_exhausted, see `share`.
   [[nodiscard]] Task<Result<std::string>> read(std::chrono::milliseconds limit);
 
   /// Begins a response whose body follows. Once, or not at all.

@@ -16,6 +16,9 @@ struct Http2ServerOptions {
   /// Of a connection: how long its parts may take, and how many there may be.
   ConnectionLimits limits = {};
   Http2Limits session = {};
+  /// For what is received and not yet used: a client that finds no room is told ENHANCE_YOUR_CALM. Null: without a
+  /// limit. It must outlive the server.
+  ReceiveBudget* received = nullptr;
   /// With streams open and nothing heard for so long, the client is asked for a sign of life.
   std::chrono::milliseconds ping_interval{15'000};
   /// Answers a request. The exchange lives until the returned task ends.

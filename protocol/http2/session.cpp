@@ -113,6 +113,7 @@ struct Http2Session::Callbacks {
       Http2Stream* const stream = self(user_data).find(id);
       if (stream != nullptr && !stream->closed) {
         stream->inbox.append(view(data, size));
+        self(user_data).held_ += size;
         stream->changed.notify_all();
       } else {
         check(nghttp2_session_consume_connection(session, size));
@@ -288,6 +289,8 @@ int Http2Session::take_field(std::int32_t id, std::string_view name, std::string
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
   if (stream->announced) return 0;  // trailers: nobody asks for them
+  stream->kept_bytes += name.size() + value.size() + kOverhead;
+  held_ += name.size() + value.size() + kOverhead;
   auto& request = stream->request;
   if (name == ":method") {
     request.method = value;
@@ -309,11 +312,18 @@ Http2Stream* Http2Session::find(std::int32_t id) const {
 void Http2Session::close(Http2Stream& stream, Http2Code code) {
   if (!stream.inbox.empty()) {
     check(nghttp2_session_consume_connection(session_.get(), stream.inbox.size()));
-    stream.inbox.clear();
+    held_ -= stream.inbox.size();
+    std::string{}.swap(stream.inbox);
   }
+  forget_head(stream);
   stream.closed = code;
   stream.outbox = {};
   stream.changed.notify_all();
+}
+
+void Http2Session::forget_head(Http2Stream& stream) noexcept {
+  stream.request = {};
+  held_ -= std::exchange(stream.kept_bytes, 0);
 }
 
 void Http2Session::feed(std::string_view bytes) {
@@ -386,7 +396,9 @@ void Http2Session::resume(Http2Stream& stream) {
 }
 
 void Http2Session::consumed(Http2Stream& stream, std::size_t bytes) {
-  if (!stream.closed && !failed_) check(nghttp2_session_consume(session_.get(), stream.id, bytes));
+  if (stream.closed || failed_) return;
+  held_ -= bytes;
+  check(nghttp2_session_consume(session_.get(), stream.id, bytes));
 }
 
 void Http2Session::reset(Http2Stream& stream, Http2Code code) {
@@ -407,8 +419,10 @@ void Http2Session::go_away() {
 
 void Http2Session::abandon() {
   failed_ = true;
+  held_ = 0;
   for (const auto& [id, stream] : std::exchange(streams_, {})) {
     stream->closed = Http2Code::cancel;
+    stream->kept_bytes = 0;
     stream->outbox = {};
     stream->changed.notify_all();
   }

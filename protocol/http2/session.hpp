@@ -52,6 +52,12 @@ class Http2Session {
   [[nodiscard]] bool reads() const noexcept;
   /// True when GOAWAY was sent and no stream is left, or it failed: what `produce` gives now is the last.
   [[nodiscard]] bool finished() const noexcept;
+  /// Bytes that were received and are kept: fields of heads that nobody has read to the end, bodies that nobody reads.
+  [[nodiscard]] std::size_t held() const noexcept { return held_; }
+  /// Lets go of a stream's head.
+  void forget_head(Http2Stream& stream) noexcept;
+  /// Ends the connection of a client that makes others wait.
+  void calm_down() { fail(Http2Code::enhance_your_calm); }
   /// Streams that are not over.
   [[nodiscard]] std::size_t streams() const noexcept { return streams_.size(); }
 
@@ -98,6 +104,7 @@ class Http2Session {
   std::size_t enough_ = 0;      ///< the same
   std::string greeting_;        ///< our SETTINGS, until they are sent
   std::string last_words_;      ///< GOAWAY after a failure, when the library is no longer to be asked
+  std::size_t held_ = 0;
   std::uint32_t continuations_ = 0;
   bool greeted_ = false;
   bool calm_down_ = false;  ///< the meter, or a header section in too many pieces

@@ -40,10 +40,12 @@ struct Http2Stream {
   const std::int32_t id;
   Http2Request request;
   std::size_t header_bytes = 0;  ///< of its header section so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts
+  std::size_t kept_bytes = 0;    ///< of these, what is kept
   bool announced = false;        ///< its head is whole: `Http2Session::take_requests` has given it
 
-  std::string inbox;   ///< came and was not read; the windows bound it
-  bool ended = false;  ///< no byte of the request follows
+  std::string inbox;         ///< came and was not read; the windows bound it
+  bool is_given_up = false;  ///< its handler gets no more of it
+  bool ended = false;        ///< no byte of the request follows
 
   std::span<const std::string_view> outbox;  ///< what a write waits to have taken; its owner keeps it alive
   std::size_t taken = 0;                     ///< of the first part

@@ -4,8 +4,15 @@
 
 #include "base/deadline.hpp"
 #include "base/log.hpp"
+#include "base/memory.hpp"
 
 namespace skiff::protocol {
+namespace {
+
+/// From the end of a connection to a look at what it has left, for all that end meanwhile.
+constexpr std::chrono::milliseconds kUntilTrim{2'000};
+
+}  // namespace
 
 /// Makes a connection known to `drain`.
 class Connections::Entry {
@@ -27,13 +34,18 @@ Connections::Connections(Executor executor, Options options)
       options_{std::move(options)},
       places_{options_.places},
       tasks_{executor},
-      emptied_{executor} {}
+      emptied_{executor},
+      trim_{executor, [this] {
+              trims_ = false;
+              give_memory_back();
+            }} {}
 
 Task<> Connections::serve(Connections* self, Stream stream, Address peer) {
   struct Count {
     explicit Count(Connections& connections_in) : connections{connections_in} { ++connections.open_; }
     ~Count() {
       if (--connections.open_ == 0) connections.emptied_.notify_all();
+      if (!std::exchange(connections.trims_, true)) connections.trim_.expires_after(kUntilTrim);
     }
     Count(const Count&) = delete;
     Count& operator=(const Count&) = delete;

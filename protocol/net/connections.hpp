@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/event.hpp"
 #include "base/task.hpp"
 #include "base/task_group.hpp"
@@ -80,6 +81,8 @@ class Connections {
   std::size_t open_ = 0;  ///< successors included
   Event emptied_;
   bool stopping_ = false;
+  bool trims_ = false;  ///< soon
+  Deadline trim_;
 };
 
 }  // namespace skiff::protocol

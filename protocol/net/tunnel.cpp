@@ -16,6 +16,8 @@ namespace skiff::protocol {
 namespace {
 
 constexpr std::size_t kCarried = 64 * 1024;
+/// Of what waits in one direction, so much is counted for nobody.
+constexpr std::size_t kCarriedFree = 4 * 1024;
 /// After so many bytes without a wait, others get the reactor.
 constexpr std::size_t kCarriedAtOnce = 1024 * 1024;
 
@@ -53,6 +55,9 @@ struct Tunnel {
 /// Until `from` has ended: true; false when one of them broke.
 Task<bool> carry(Stream* from, Stream* to, Tunnel* tunnel) {
   const std::span<char> block = shared_block();
+  ReceiveBudget::Share held{tunnel->limits.budget,
+                            {.who = tunnel->limits.who, .patience = tunnel->limits.stall, .free = kCarriedFree},
+                            [tunnel] { tunnel->close(); }};
   std::size_t at_once = 0;
   for (;;) {
     const auto got = from->try_read(block);
@@ -71,9 +76,11 @@ Task<bool> carry(Stream* from, Stream* to, Tunnel* tunnel) {
     const auto sent = to->try_write(bytes);
     if (!sent) co_return false;
     if (*sent < **got) {
+      if (!held.hold(**got - *sent)) co_return false;
       const std::string rest{bytes[0].substr(*sent)};
       const std::array<std::string_view, 1> parts{rest};
       if (auto written = co_await to->write(parts, tunnel->limits.stall); !written) co_return false;
+      (void)held.hold(0);
       at_once = 0;
     } else if ((at_once += **got) >= kCarriedAtOnce) {
       co_await boost::asio::post(from->executor(), use_task);

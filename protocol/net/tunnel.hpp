@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "base/task.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {
@@ -10,6 +12,9 @@ namespace skiff::protocol {
 struct TunnelLimits {
   std::chrono::milliseconds stall;   ///< longest time that a side takes nothing of what the other sends
   std::chrono::milliseconds silent;  ///< once one side has ended: longest time without a byte from the other
+  /// For what a receiver keeps waiting; both connections are closed when there is no room. Null: without a limit.
+  ReceiveBudget* budget = nullptr;
+  const std::string* who = nullptr;  ///< whose it is
 };
 
 /// Carries bytes between two connections, both ways, each at the pace of its receiver. The end of one direction is

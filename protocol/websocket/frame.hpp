@@ -18,7 +18,8 @@ enum class Opcode : std::uint8_t { continuation = 0, text = 1, binary = 2, close
 /// Close codes that this side sends (RFC 6455 section 7.4.1; 4000-4999 are the application's).
 namespace close_code {
 inline constexpr std::uint16_t kNormal = 1000, kGoingAway = 1001, kProtocolError = 1002, kUnsupported = 1003,
-                               kNoStatus = 1005, kAbnormal = 1006, kBadData = 1007, kTooBig = 1009, kInternal = 1011;
+                               kNoStatus = 1005, kAbnormal = 1006, kBadData = 1007, kTooBig = 1009, kInternal = 1011,
+                               kTryAgainLater = 1013;
 }
 
 /// True for a code that may stand in a close frame.
@@ -75,6 +76,14 @@ class MessageParser {
   /// are missing. Follow with `commit`.
   [[nodiscard]] std::span<char> direct();
   void commit(std::size_t size, Event& event);
+
+  /// Of a message that is not whole.
+  [[nodiscard]] std::size_t held() const noexcept { return message_.capacity(); }
+  /// Takes nothing more, and lets go of what it holds.
+  void give_up() noexcept {
+    dead_ = true;
+    std::string{}.swap(message_);
+  }
 
   /// True between messages: nothing is kept.
   [[nodiscard]] bool idle() const noexcept { return !in_message_ && !in_payload_ && header_have_ == 0; }

@@ -41,6 +41,7 @@ WebSocket::State::State(Stream stream_in, std::string received, Options options_
       buffered{std::move(received)},
       parser{options_in.side, options_in.max_message_bytes,
              options_in.reads_pieces ? MessageParser::Bytes::in_pieces : MessageParser::Bytes::whole},
+      held{options.budget, {.who = &options.who, .patience = options.patience}, [this] { stream.cancel(); }},
       changed{stream.executor()},
       heard{steady_clock::now()} {}
 
@@ -101,6 +102,7 @@ bool WebSocket::State::goes_on(const Error& error) const noexcept {
 }
 
 bool WebSocket::State::next_event(MessageParser::Event& event) {
+  if (held.is_lost() && !hold(event)) return true;
   while (turn_left > 0) {
     if (buffered_at < buffered.size()) {
       buffered_at += parser.feed(std::string_view{buffered}.substr(buffered_at), event);
@@ -132,11 +134,18 @@ bool WebSocket::State::next_event(MessageParser::Event& event) {
       const std::size_t used = parser.feed(bytes, event);
       buffered.assign(bytes.substr(used));
     }
-    if (event.kind != MessageParser::Kind::need_more) {
+    if (event.kind != MessageParser::Kind::need_more || !hold(event)) {
       turn_left -= kEventCost;
       return true;
     }
   }
+  return false;
+}
+
+bool WebSocket::State::hold(MessageParser::Event& event) {
+  if (held.hold(parser.held())) return true;
+  parser.give_up();
+  event = {MessageParser::Kind::violation, close_code::kTryAgainLater, std::string{kNoReceiveRoom}};
   return false;
 }
 
@@ -146,6 +155,7 @@ std::optional<WebSocket::Message> WebSocket::State::next_message() {
     switch (event.kind) {
       case MessageParser::Kind::text:
       case MessageParser::Kind::binary:
+        (void)held.hold(0);
         if (closed) continue;  // on the way to the end
         return Message{event.kind == MessageParser::Kind::text ? Kind::text : Kind::binary, std::move(event.payload)};
       case MessageParser::Kind::ping:
@@ -190,7 +200,9 @@ Task<> WebSocket::State::conclude(MessageParser::Event event) {
     // The server ends the TCP connection first (RFC 6455 section 7.1.1), so that TIME_WAIT is not the client's.
     if (options.side == Side::client) co_await drain(steady_clock::now() + options.close_timeout);
   } else {
-    const Errc code = event.code == close_code::kTooBig ? Errc::payload_too_large : Errc::invalid_request;
+    const Errc code = event.code == close_code::kTooBig          ? Errc::payload_too_large
+                      : event.code == close_code::kTryAgainLater ? Errc::resource_exhausted
+                                                                 : Errc::invalid_request;
     finish_with({event.code, event.payload, false}, {code, "WebSocket: " + event.payload});
     co_await send_close(event.code, event.payload, true);
     stream.shutdown_write();

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 #include "protocol/websocket/frame.hpp"
 
@@ -36,6 +37,10 @@ class WebSocket {
     /// A peer that answers no ping is not taken for dead: it may read as slowly as it likes. TCP finds out who has
     /// vanished (Stream::probe_peer).
     bool may_be_silent = false;
+    /// For messages that are not whole; one that finds no room closes with 1013. Null: without a limit.
+    ReceiveBudget* budget = nullptr;
+    std::string who = {};
+    std::chrono::milliseconds patience{30'000};  ///< for one to become whole, when others need its room
   };
   enum class Kind : std::uint8_t { text, binary };
   struct Message {

@@ -94,6 +94,9 @@ struct WebSocket::State {
   std::string buffered;  ///< bytes behind the message that was given out last
   std::size_t buffered_at = 0;
   MessageParser parser;
+  ReceiveBudget::Share held;  ///< of a message that is not whole
+  /// Whether there is room for that: else this has become a violation.
+  bool hold(MessageParser::Event& event);
   std::unique_ptr<MessageParser::Event> last_event;  ///< a close frame or a violation
   static constexpr std::ptrdiff_t kTurn = 256 * 1024;
   static constexpr std::ptrdiff_t kEventCost = 4 * 1024;

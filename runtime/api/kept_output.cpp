@@ -84,10 +84,11 @@ bool is_large(const sessions::Command& command, std::size_t max_bytes) {
 
 }  // namespace
 
-Task<std::optional<Turnstile::Place>> turn_to_answer(Turnstile* turns, std::shared_ptr<sessions::Command> command,
-                                                     std::size_t max_bytes) {
+Task<std::optional<FairTurnstile::Place>> turn_to_answer(FairTurnstile* turns, std::string who,
+                                                         std::shared_ptr<sessions::Command> command,
+                                                         std::size_t max_bytes) {
   if (!is_large(*command, max_bytes)) co_return std::nullopt;
-  co_return co_await turns->enter();
+  co_return co_await turns->enter(std::move(who));
 }
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {

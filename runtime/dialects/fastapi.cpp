@@ -54,7 +54,7 @@ Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work) {
 
 Task<std::string> compose_result(Agent* agent, std::shared_ptr<sessions::Command> command, std::size_t most,
                                  Compose compose) {
-  const auto turn = co_await api::turn_to_answer(&agent->composed_answers, command, most);
+  const auto turn = co_await api::turn_to_answer(&agent->composed_answers, "", command, most);
   const api::KeptOutput output = co_await api::kept_output(command, most);
   std::string text;
   std::function<void()> work = [&] { text = compose(output); };

@@ -83,6 +83,7 @@ class HttpService final : public Service {
         server_{agent.executor,
                 {.limits = connection_limits(agent.settings),
                  .name = "skiffd",
+                 .received = &agent.received,
                  .handler =
                      [this, &agent, dialect](protocol::HttpExchange& http) {
                        return serve_request(&agent, &guard_, dialect, &handle_, &http);

@@ -26,6 +26,7 @@ struct Placed {
   std::string namespace_name;  ///< a DNS label; empty: the request does not say
   std::uint16_t port = 0;      ///< never 0
   PlacedBy by = PlacedBy::path;
+  std::string source = {};  ///< where it comes from, for whoever looks at its credential
 };
 
 /// Below which sandboxes have names: two labels or more, "sandboxes.example.com" or "sandboxes.localhost", in lower

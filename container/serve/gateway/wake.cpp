@@ -6,7 +6,6 @@
 
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
-#include "container/serve/gateway/counted.hpp"
 
 namespace skiff::container::serve {
 
@@ -17,32 +16,7 @@ struct Wakes::Started {
   Event changed;  ///< there is an outcome, or one of those who wait has to look
 };
 
-class Wakes::Part {
- public:
-  Part(Wakes* wakes, std::string tenant, std::size_t Share::* what)
-      : wakes_{wakes}, tenant_{std::move(tenant)}, what_{what} {
-    ++(wakes_->tenants_[tenant_].*what_);
-  }
-  ~Part() {
-    const auto found = wakes_->tenants_.find(tenant_);
-    --(found->second.*what_);
-    if (found->second.starting + found->second.waiting == 0) wakes_->tenants_.erase(found);
-  }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
-
- private:
-  Wakes* wakes_;
-  std::string tenant_;
-  std::size_t Share::* what_;
-};
-
 namespace {
-
-/// One more of somebody who has `own` of the `used` ones.
-bool leaves_room(std::size_t own, std::size_t used, std::size_t most) {
-  return used < most && own < most - used;
-}
 
 Task<> watch_whether(Task<bool> left, bool* gone, Event* changed) {
   if (!co_await std::move(left)) co_return;
@@ -52,13 +26,11 @@ Task<> watch_whether(Task<bool> left, bool* gone, Event* changed) {
 
 }  // namespace
 
-Wakes::Wakes(Executor executor, WakeLimits limits) : executor_{executor}, limits_{limits}, tasks_{executor} {}
+Wakes::Wakes(Executor executor, WakeLimits limits)
+    : executor_{executor}, limits_{limits}, tasks_{executor}, starting_{limits.at_once}, waiting_{limits.waiting} {}
 
 bool Wakes::has_room(const std::string& tenant, bool starts) const {
-  const auto found = tenants_.find(tenant);
-  const Share share = found == tenants_.end() ? Share{} : found->second;
-  return leaves_room(share.waiting, waiting_, limits_.waiting) &&
-         (!starts || leaves_room(share.starting, starts_.size(), limits_.at_once));
+  return waiting_.leaves_room(tenant) && (!starts || starting_.leaves_room(tenant));
 }
 
 Task<Result<>> Wakes::wake(Which which, Start start, Task<bool> left) {
@@ -66,8 +38,7 @@ Task<Result<>> Wakes::wake(Which which, Start start, Task<bool> left) {
   if (!has_room(which.tenant, found == starts_.end())) {
     co_return fail(Errc::sandbox_starting, "too many sandboxes are starting: try again");
   }
-  const Counted waits{waiting_};
-  const Part waits_of_his{this, which.tenant, &Share::waiting};
+  const Shares::Part waits{waiting_, which.tenant};
   std::shared_ptr<Started> started;
   if (found != starts_.end()) {
     started = found->second;
@@ -95,7 +66,7 @@ Task<Result<>> Wakes::wait(std::shared_ptr<Started> started, const bool* gone) {
 }
 
 Task<> Wakes::run(Which which, std::shared_ptr<Started> started, Start start) {
-  const Part starts_of_his{this, which.tenant, &Share::starting};
+  const Shares::Part starts{starting_, which.tenant};
   Result<> outcome = fail(Errc::sandbox_starting, "the start of the sandbox was given up: try again");
   std::exception_ptr failure;
   try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/event.hpp"
+#include "base/shares.hpp"
 #include "base/task.hpp"
 #include "base/task_group.hpp"
 
@@ -48,19 +50,12 @@ class Wakes {
   [[nodiscard]] Task<> stop();
 
   [[nodiscard]] std::size_t starting() const noexcept { return starts_.size(); }
-  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.used(); }
   /// What it knows of tenants: of those alone for whom something is going on.
-  [[nodiscard]] std::size_t tenants() const noexcept { return tenants_.size(); }
+  [[nodiscard]] std::size_t tenants() const noexcept { return std::max(starting_.holders(), waiting_.holders()); }
 
  private:
   struct Started;
-  /// Of one tenant.
-  struct Share {
-    std::size_t starting = 0;
-    std::size_t waiting = 0;
-  };
-  /// One more of either, for as long as it lives.
-  class Part;
   [[nodiscard]] bool has_room(const std::string& tenant, bool starts) const;
   [[nodiscard]] Task<> run(Which which, std::shared_ptr<Started> started, Start start);
   [[nodiscard]] Task<Result<>> wait(std::shared_ptr<Started> started, const bool* gone);
@@ -69,8 +64,8 @@ class Wakes {
   WakeLimits limits_;
   TaskGroup tasks_;
   std::map<Which, std::shared_ptr<Started>> starts_;  ///< that are under way
-  std::map<std::string, Share> tenants_;
-  std::size_t waiting_ = 0;
+  Shares starting_;
+  Shares waiting_;
 };
 
 }  // namespace skiff::container::serve

@@ -106,7 +106,7 @@ Task<Result<>> initialise(Call& call) {
   if (!setup) co_return co_await call.json(200, init_answer().text({"null", agent.activity}));
   SKIFF_CO_TRY(auto outcome, co_await wait_for_exit(call, setup, std::nullopt));
   const std::string result =
-      co_await wait_result(&agent, setup, static_cast<std::size_t>(agent.settings.max_output_bytes));
+      co_await wait_result(&agent, "init", setup, static_cast<std::size_t>(agent.settings.max_output_bytes));
   co_return co_await answer_json(call, outcome.begun, 200, init_answer().text({result, agent.activity}));
 }
 

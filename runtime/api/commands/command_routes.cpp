@@ -34,7 +34,7 @@ Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> comman
     if (kill) command->end(sessions::Cause::killed_by_client);
     co_return std::unexpected{outcome.error()};
   }
-  std::string text = co_await wait_result(&call.agent, command, max_bytes);
+  std::string text = co_await wait_result(&call.agent, call.http.who(), command, max_bytes);
   co_return co_await answer_json(call, outcome->begun, 200, std::move(text));
 }
 

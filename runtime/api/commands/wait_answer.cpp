@@ -65,8 +65,9 @@ const Answer<ResultOf>& result_answer() {
 
 }  // namespace
 
-Task<std::string> wait_result(Agent* agent, std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
-  const auto turn = co_await turn_to_answer(&agent->large_answers, command, max_bytes);
+Task<std::string> wait_result(Agent* agent, std::string who, std::shared_ptr<sessions::Command> command,
+                              std::size_t max_bytes) {
+  const auto turn = co_await turn_to_answer(&agent->large_answers, std::move(who), command, max_bytes);
   const KeptOutput kept = co_await kept_output(command, max_bytes);
   // Each step through a long answer is a turn of its own.
   const Executor executor = co_await boost::asio::this_coro::executor;

@@ -16,8 +16,8 @@ struct Agent;
 namespace skiff::runtime::api {
 
 /// The answer of a WAIT: what a command has said so far, head and tail where it is more than `max_bytes` a stream, and
-/// how it ended if it has. Large ones take turns.
-[[nodiscard]] Task<std::string> wait_result(Agent* agent, std::shared_ptr<sessions::Command> command,
+/// how it ended if it has. Large ones take turns, `who`'s among each other.
+[[nodiscard]] Task<std::string> wait_result(Agent* agent, std::string who, std::shared_ptr<sessions::Command> command,
                                             std::size_t max_bytes);
 
 /// How that is described: the component CommandResult.

@@ -218,7 +218,7 @@ Task<Result<>> write_archive(Call& call) {
   fs::ExtractOptions options;
   if (most) options.most_bytes = *most;
   options.keep_set_id = require(call.identity, Scope::admin).has_value();
-  SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));
+  SKIFF_CO_TRY(const auto transfer, begin_transfer(call.agent, call.http.who()));
   Unpacking work{call.agent};
   const std::string path{call.query("path").value_or("")};
   auto received =

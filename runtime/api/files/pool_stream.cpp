@@ -121,10 +121,17 @@ std::string_view accepted_type(const Call& call, std::string_view usual, std::st
 }
 
 Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer, StreamEnd end) {
-  SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));
+  SKIFF_CO_TRY(const auto transfer, begin_transfer(call.agent, call.http.who()));
   Work work{call, std::move(producer)};
   Task<Result<>> sending = send(&call, &work, std::move(content_type), &end);
   co_return co_await run_beside(produce(&call.agent.search, &work), run_beside(watch_peer(&work), std::move(sending)));
+}
+
+Result<Shares::Part> begin_transfer(Agent& agent, const std::string& who) {
+  SKIFF_TRY_VOID(admit_transfer(agent.search, 1));
+  if (agent.transfers.leaves_room(who)) return Shares::Part{agent.transfers, who};
+  return fail(Errc::resource_exhausted,
+              "as many of your searches and archives wait for their clients as others leave free: try again later");
 }
 
 Result<> admit_transfer(BlockingPool& pool, std::size_t further) {

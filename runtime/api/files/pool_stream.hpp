@@ -34,8 +34,9 @@ struct StreamEnd {
 /// What a client must take or send at least, bytes a second, in the time in which nothing else is waited for.
 inline constexpr std::uint64_t kLeastRate = 1024;
 
-/// Whether another transfer may begin: asked before it gets a job (`further` 1), and by the job (0), which may have had
-/// to wait for its turn. Errors: resource_exhausted.
+/// Another transfer of his, for as long as what it gives lives. Errors: resource_exhausted.
+[[nodiscard]] Result<Shares::Part> begin_transfer(Agent& agent, const std::string& who);
+/// Whether a transfer may begin, asked by its job, which may have had to wait for its turn. Errors: resource_exhausted.
 [[nodiscard]] Result<> admit_transfer(BlockingPool& pool, std::size_t further);
 
 }  // namespace skiff::runtime::api

@@ -164,7 +164,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
 Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::DirectoryWatches::Reader> reader,
                     std::shared_ptr<Reading> reading) {
   const Agent::OpenSocket open{*agent};
-  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
+  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent, connection)};
   co_await run_beside(await_session(reading),
                       run_beside(receive(&socket, reading), send_frames(&socket, agent, reading)));
   socket.abort();

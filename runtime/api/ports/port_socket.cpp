@@ -38,8 +38,8 @@ constexpr std::size_t kPortTurn = std::size_t{1} << 20U;
 constexpr milliseconds kFarewell{5'000};
 
 /// Whoever reads as slowly as he likes is not dead; what he never takes ends at `--port-timeout`.
-WebSocket::Options port_socket_options(const Agent& agent) {
-  WebSocket::Options options = socket_options(agent);
+WebSocket::Options port_socket_options(const Agent& agent, const protocol::Upgraded& of) {
+  WebSocket::Options options = socket_options(agent, of);
   options.write_deadline = agent.settings.port_timeout;
   options.reads_pieces = true;
   options.may_be_silent = true;
@@ -50,7 +50,7 @@ WebSocket::Options port_socket_options(const Agent& agent) {
 struct PortConnection {
   PortConnection(protocol::Upgraded client, Agent& agent_in, Stream server_in, bool tells_ends_in)
       : agent{agent_in},
-        socket{std::move(client.stream), std::move(client.buffered), port_socket_options(agent_in)},
+        socket{std::move(client.stream), std::move(client.buffered), port_socket_options(agent_in, client)},
         server{std::move(server_in)},
         tells_ends{tells_ends_in},
         changed{agent_in.executor},

@@ -24,9 +24,10 @@ class Connection {
  public:
   Connection(protocol::Upgraded connection, Agent& agent, SocketForm form, Caller caller)
       : agent_{agent},
-        socket_{std::move(connection.stream), std::move(connection.buffered), socket_options(agent)},
+        socket_{std::move(connection.stream), std::move(connection.buffered), socket_options(agent, connection)},
         form_{form},
-        caller_{std::move(caller)} {}
+        caller_{std::move(caller)},
+        holder_{holder_of(caller_.identity)} {}
 
   Task<> receive() {
     for (;;) {
@@ -79,6 +80,7 @@ class Connection {
     std::shared_ptr<sessions::Command> command;
     std::shared_ptr<SocketChannel> carrier;
     std::unique_ptr<TaskGroup> tasks;
+    Shares::Part place;
     bool kill_on_disconnect = false;
     bool finished = false;
   };
@@ -86,6 +88,7 @@ class Connection {
   static Task<> converse(Connection* self, Channel* channel) {
     const auto sent = co_await SocketChannel::send_log(channel->carrier);
     channel->finished = true;
+    channel->place.set(0);
     // While somebody says goodbye, nothing can be sent either.
     if (!sent && !self->socket_.closed()) self->socket_.abort();
   }
@@ -146,6 +149,10 @@ class Connection {
       co_return fail(Errc::resource_exhausted,
                      std::to_string(kMostChannels) + " channels are open on this connection, which is the limit");
     }
+    if (!agent_.channels.leaves_room(holder_)) {
+      co_return fail(Errc::resource_exhausted,
+                     "as many channels are open with this credential as the others leave free: close some");
+    }
     co_return Result<>{};
   }
 
@@ -183,6 +190,7 @@ class Connection {
     options.stdin_bytes = agent_.settings.stdin_bytes;
     Channel& channel = channels_[number];
     channel.command = command;
+    channel.place = Shares::Part{agent_.channels, holder_};
     channel.tasks = std::make_unique<TaskGroup>(agent_.executor);
     channel.carrier = std::make_shared<SocketChannel>(socket_, std::move(command), std::move(options), agent_.executor,
                                                       *channel.tasks);
@@ -194,6 +202,7 @@ class Connection {
   WebSocket socket_;
   SocketForm form_;
   Caller caller_;
+  const std::string holder_;
   std::map<std::uint32_t, Channel> channels_;
 };
 
@@ -215,12 +224,15 @@ Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form,
   });
 }
 
-WebSocket::Options socket_options(const Agent& agent) {
+WebSocket::Options socket_options(const Agent& agent, const protocol::Upgraded& of) {
   return {.side = protocol::Side::server,
           .max_message_bytes = agent.settings.max_frame_bytes,
           .write_deadline = agent.settings.write_timeout,
           .write_deadline_code = kClosedTooSlow,
-          .ping_interval = agent.settings.keepalive};
+          .ping_interval = agent.settings.keepalive,
+          .budget = of.budget,
+          .who = of.who,
+          .patience = agent.settings.body_timeout};
 }
 
 Task<> close_at_expiry(WebSocket* socket, Executor executor, std::optional<WallTime> end) {

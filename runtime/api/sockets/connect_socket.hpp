@@ -17,8 +17,8 @@ namespace skiff::runtime::api {
 /// connection ends; commands go on unless they were started with on_disconnect: kill.
 [[nodiscard]] Task<> serve_connect(protocol::Upgraded connection, Agent* agent, SocketForm form, Caller caller);
 
-/// How every WebSocket of the agent behaves.
-[[nodiscard]] protocol::WebSocket::Options socket_options(const Agent& agent);
+/// How every WebSocket of the agent behaves; what it holds is `of`'s client's.
+[[nodiscard]] protocol::WebSocket::Options socket_options(const Agent& agent, const protocol::Upgraded& of);
 /// Closes it with 4401 when the token's time is over; without an `end` that is never.
 [[nodiscard]] Task<> close_at_expiry(protocol::WebSocket* socket, Executor executor, std::optional<WallTime> end);
 /// How the connection ends for an error that a message met; nothing: it goes on, and the error is told.

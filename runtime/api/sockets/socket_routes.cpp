@@ -155,7 +155,8 @@ Task<> until_over(Task<> task, TaskEnd* ending) {
 
 Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
   const Agent::OpenSocket open{attachment.agent};
-  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(attachment.agent)};
+  WebSocket socket{std::move(connection.stream), std::move(connection.buffered),
+                   socket_options(attachment.agent, connection)};
   TaskGroup group{attachment.agent.executor};
   auto channel =
       std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);

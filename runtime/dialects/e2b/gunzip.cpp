@@ -82,7 +82,7 @@ Task<Result<>> receive_compressed(protocol::HttpExchange* http, Gunzipping* work
 }  // namespace
 
 Task<Result<>> store_gunzipped(Agent* agent, protocol::HttpExchange* http, fs::Writer* writer) {
-  SKIFF_CO_TRY_VOID(api::admit_transfer(agent->search, 1));
+  SKIFF_CO_TRY(const auto transfer, api::begin_transfer(*agent, http->who()));
   Gunzipping work{*agent};
   auto received = co_await run_beside(gunzip(&agent->search, &work, writer), receive_compressed(http, &work));
   if (!received) co_return received;

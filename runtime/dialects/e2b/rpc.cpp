@@ -106,7 +106,8 @@ StreamCall::StreamCall(Call& of, std::optional<milliseconds> time)
     : call{of},
       until{time ? std::optional{SteadyTime::clock::now() + *time - std::min(kAhead, *time / 50)} : std::nullopt},
       time_{time},
-      messages_{static_cast<std::size_t>(of.agent().settings.max_json_bytes)} {}
+      messages_{static_cast<std::size_t>(of.agent().settings.max_json_bytes)},
+      share_{of.request.http.share()} {}
 
 Task<Result<std::string>> StreamCall::read_only_message() {
   SKIFF_CO_TRY(auto first, co_await next_message(nullptr));
@@ -123,8 +124,15 @@ Task<Result<std::optional<std::string>>> StreamCall::next_message(const std::fun
       message.error().message = "an envelope has flags: messages are taken as they are, identity";
     }
     if (!message || *message) co_return message;
-    std::string piece(kPiece, '\0');
-    auto got = co_await call.request.http.read_body_some(piece);
+    if (!share_->hold(messages_.held() + kPiece)) {
+      co_return fail(Errc::resource_exhausted, std::string{protocol::kNoReceiveRoom});
+    }
+    // While nothing comes there is no room for it.
+    auto ready = co_await call.request.http.body_readable();
+    std::string piece(ready ? kPiece : 1, '\0');
+    Result<std::size_t> got = std::unexpected{ready ? Error{} : ready.error()};
+    if (ready) got = co_await call.request.http.read_body_some(piece);
+    if (share_->is_lost()) co_return fail(Errc::resource_exhausted, std::string{protocol::kNoReceiveRoom});
     if (!got) {
       // A stream of input may pause for as long as its process is there.
       const bool goes_on = got.error().code == Errc::request_timeout && still_wanted != nullptr;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ class StreamCall {
  private:
   std::optional<std::chrono::milliseconds> time_;
   protocol::GrpcMessages messages_;
+  std::unique_ptr<protocol::ReceiveBudget::Share> share_;  ///< for those
   std::string with_end_;
   bool begun_ = false;
   bool broken_ = false;  ///< nothing can be sent any more

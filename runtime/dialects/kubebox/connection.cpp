@@ -29,8 +29,8 @@ constexpr std::size_t kMostStreams = 256;
 /// event a line otherwise.
 constexpr std::chrono::milliseconds kGathering{20};
 
-WebSocket::Options options_of(const Agent& agent) {
-  auto options = api::socket_options(agent);
+WebSocket::Options options_of(const Agent& agent, const protocol::Upgraded& of) {
+  auto options = api::socket_options(agent, of);
   options.ping_interval = std::chrono::milliseconds{0};  // Engine.IO has pings of its own
   return options;
 }
@@ -41,7 +41,7 @@ class SocketIo {
       : agent_{agent},
         waiting_{waiting},
         connection_{waiting.connection(std::move(host))},
-        socket_{std::move(upgraded.stream), std::move(upgraded.buffered), options_of(agent)},
+        socket_{std::move(upgraded.stream), std::move(upgraded.buffered), options_of(agent, upgraded)},
         streaming_{agent.executor} {}
 
   /// Until the connection is over.

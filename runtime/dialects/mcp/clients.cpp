@@ -77,10 +77,10 @@ Clients::Clients(Executor executor)
 Result<std::shared_ptr<Client>> Clients::add(std::string who, Revision revision) {
   if (closed_) return fail(Errc::draining, "the agent is stopping and takes no new work");
   const auto theirs = std::ranges::count_if(clients_, [&](const auto& one) { return one.second->who == who; });
-  const bool has_many = static_cast<std::size_t>(theirs) >= kMostClientsOfOne;
-  if (has_many || clients_.size() >= kMostClients) {
+  const bool has_many = static_cast<std::size_t>(theirs) >= kMostClients - clients_.size();
+  if (has_many) {
     const auto idle_since = [&](const auto& one) {
-      const bool stays = one.second->busy() || (has_many && one.second->who != who);
+      const bool stays = one.second->busy() || (theirs > 0 && one.second->who != who);
       return stays ? SteadyTime::max() : one.second->last_used;
     };
     const auto oldest = std::ranges::min_element(clients_, {}, idle_since);
@@ -114,7 +114,7 @@ void Clients::remove(const std::string& id) {
 Result<> Clients::start(std::shared_ptr<Job> job, Work work, std::function<void()> over) {
   if (closed_) return fail(Errc::draining, "the agent is stopping and takes no new work");
   const auto theirs = std::ranges::count_if(jobs_, [&](const auto& one) { return one.second->who == job->who; });
-  if (jobs_.size() >= kMostJobs || static_cast<std::size_t>(theirs) >= kMostJobsOfOne) {
+  if (static_cast<std::size_t>(theirs) >= kMostJobs - jobs_.size()) {
     return fail(Errc::resource_exhausted, "too many requests and subscriptions are under way: try again later");
   }
   jobs_.emplace(job.get(), job);

@@ -64,11 +64,9 @@ class Client {
 /// All clients, and all that works for them. Reactor thread only.
 class Clients {
  public:
+  // Of each credential as many as the others leave free.
   static constexpr std::size_t kMostClients = 64;
   static constexpr std::size_t kMostJobs = 256;  ///< requests and subscriptions of all clients
-  // Of one credential: it leaves places to the others.
-  static constexpr std::size_t kMostClientsOfOne = 48;
-  static constexpr std::size_t kMostJobsOfOne = 192;
   static constexpr std::chrono::milliseconds kIdleTime{30 * 60'000};
   /// One that does nothing gives its place to another after this long.
   static constexpr std::chrono::milliseconds kGivesPlaceAfter{60'000};

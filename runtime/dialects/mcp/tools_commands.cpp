@@ -113,7 +113,7 @@ Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::j
   }
   const EndIfCancelled end{request->job, started.repeated ? nullptr : command};
   co_await wait_for_log(request, command->log(), wait, until_exit(command->log()));
-  std::string text = co_await api::wait_result(&request->agent, command, most);
+  std::string text = co_await api::wait_result(&request->agent, holder_of(request->caller.identity), command, most);
   if (!command->exit_status()) {
     append_next_step(
         text, "The command still runs. Call wait_for with its id, or read_output from `next` on; send_signal ends it.");

@@ -21,8 +21,7 @@ using protocol::GrpcCode;
 using protocol::GrpcStatus;
 
 constexpr std::string_view kDialectName = "sandboxd";
-/// Of all messages that come, and of what Execute holds.
-constexpr std::size_t kMostMessageMemory = std::size_t{192} << 20U;
+constexpr std::size_t kLongestToldPath = 200;
 /// What grpc-go takes where nobody says otherwise; input may be larger.
 constexpr std::size_t kMostMessage = std::size_t{4} << 20U;
 constexpr std::size_t kMostInput = std::size_t{32} << 20U;
@@ -88,8 +87,8 @@ GrpcStatus unknown_method(std::string_view path) {
 Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* call) {
   Agent& agent = call->service.agent;
   std::optional<std::chrono::milliseconds> timeout;
-  if (const auto given = call->grpc.request().headers.find("grpc-timeout")) {
-    auto parsed = protocol::parse_grpc_timeout(*given);
+  if (call->timeout) {
+    auto parsed = protocol::parse_grpc_timeout(*call->timeout);
     if (!parsed) co_return protocol::GrpcOutcome{.status = protocol::grpc_status(parsed.error())};
     if (*parsed == std::chrono::milliseconds{0}) {
       // Nothing is begun that nobody waits for.
@@ -108,7 +107,7 @@ Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* cal
 
 Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   const auto began = std::chrono::steady_clock::now();
-  const auto& request = http->request();
+  const protocol::Http2Request& request = http->request();
   // A browser never speaks HTTP/2 without TLS, so no page of one gets this far.
   if (request.method != "POST") {
     http->respond({{"allow", "POST"}}, 405);
@@ -120,14 +119,16 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   }
   const auto route = std::ranges::find(kMethods, std::string_view{request.path}, &MethodRoute::path);
   const bool is_known = route != kMethods.end();
-  protocol::GrpcCall grpc{*http, service->memory, is_known ? route->most : kMostMessage,
-                          service->agent.settings.body_timeout};
-  ServiceCall call{.service = *service,
-                   .grpc = grpc,
-                   .caller = {.identity = stranger(),
-                              .request_id = api::request_id_of(request.headers),
-                              .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))}};
-  protocol::GrpcOutcome outcome{.status = unknown_method(request.path)};
+  protocol::GrpcCall grpc{*http, is_known ? route->most : kMostMessage, service->agent.settings.body_timeout};
+  ServiceCall call{
+      .service = *service,
+      .grpc = grpc,
+      .caller = {.identity = stranger(),
+                 .request_id = api::request_id_of(request.headers),
+                 .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))},
+      .timeout = request.headers.find("grpc-timeout").transform([](auto text) { return std::string{text}; })};
+  protocol::GrpcOutcome outcome{.status = unknown_method(request.path.substr(0, kLongestToldPath))};
+  http->forget_head();
   // A probe stays a stranger, for whom a place is kept when all the others are taken.
   if (auto kept = is_known && route->is_probe ? Result<>{} : http->vouch(); !kept) {
     outcome.status = protocol::grpc_status(kept.error());
@@ -141,7 +142,7 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
       {.request_id = call.caller.request_id,
        .who = call.caller.identity.name,
        .peer = http->peer(),
-       .method = request.method,
+       .method = "POST",
        .route = is_known ? route->path : "-",
        .session = call.command.empty() ? std::string_view{} : sessions::Registry::kDefault,
        .command = call.command,
@@ -155,10 +156,11 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
 class GrpcDoor final : public Service {
  public:
   explicit GrpcDoor(Agent& agent)
-      : service_{.agent = agent, .memory = protocol::GrpcMemory{kMostMessageMemory}},
+      : service_{.agent = agent},
         server_{agent.executor,
                 {.limits = connection_limits(agent.settings),
                  .session = {.header_list_bytes = static_cast<std::uint32_t>(agent.settings.max_header_bytes)},
+                 .received = &agent.received,
                  .ping_interval = agent.settings.keepalive,
                  .handler = [this](protocol::Http2Exchange& http) { return serve_call(&service_, &http); }}} {}
 

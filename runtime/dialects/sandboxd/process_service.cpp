@@ -172,8 +172,7 @@ struct WholeOutput {
   }
 };
 
-Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command,
-                         protocol::GrpcMemory::Share* share, WholeOutput* output) {
+Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command, WholeOutput* output) {
   auto& turns = call->service.agent.supervisor.reader_turns;
   sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
   for (;;) {
@@ -194,7 +193,7 @@ Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> c
                                                                std::to_string(kMostExecuteOutput) +
                                                                " bytes that Execute takes: use Start"};
       }
-      if (auto room = share->reach(all); !room) co_return grpc_status(room.error());
+      if (auto room = call->grpc.keep(all); !room) co_return grpc_status(room.error());
     }
   }
 }
@@ -246,9 +245,8 @@ Task<GrpcStatus> execute_process(ServiceCall* call) {
   auto command = co_await begin(call, std::move(*request), false);
   if (!command) co_return grpc_status(command.error());
   const Held held{*call, *command};
-  protocol::GrpcMemory::Share share{call->service.memory};
   WholeOutput output;
-  auto collected = co_await collect(call, *command, &share, &output);
+  auto collected = co_await collect(call, *command, &output);
   if (collected.code != GrpcCode::ok) co_return collected;
   if (auto failure = start_failure(**command)) co_return *failure;
   co_return co_await answer_whole(call, exit_code_of(*(*command)->exit_status()), &output);

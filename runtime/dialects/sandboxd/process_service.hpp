@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/task.hpp"
@@ -15,7 +16,6 @@ namespace skiff::runtime::dialects::sandboxd {
 /// What the calls of one gRPC door share.
 struct ProcessService {
   Agent& agent;
-  protocol::GrpcMemory memory;
   ProcessTable table = {};
 };
 
@@ -24,8 +24,9 @@ struct ServiceCall {
   ProcessService& service;
   protocol::GrpcCall& grpc;
   api::Caller caller;
-  std::string command = {};  ///< set by the method, for the audit log: that was started
-  bool over_time = false;    ///< the call's time is over
+  std::optional<std::string> timeout = {};  ///< grpc-timeout
+  std::string command = {};                 ///< set by the method, for the audit log: that was started
+  bool over_time = false;                   ///< the call's time is over
 };
 
 [[nodiscard]] Task<protocol::GrpcStatus> start_process(ServiceCall* call);

@@ -61,6 +61,10 @@ Task<> begin_into(BringUps* all, BringUps::Work work, std::optional<std::string>
   *into = word_of(begun);
 }
 
+Task<> run_to_its_end(BringUps* all, BringUps::Work work) {
+  (void)co_await all->run(kDemo, std::move(work));
+}
+
 /// Lets what is ready to run do so.
 Task<> turn() {
   for (int i = 0; i < 10; ++i) co_await boost::asio::post(co_await boost::asio::this_coro::executor, use_task);
@@ -154,21 +158,68 @@ CO_TEST(BringUps, ShowTheFirstOfTwoThatAreAtTheSameOne) {
   HeldWork second{executor};
   TaskGroup tasks{executor};
   std::optional<std::string> of_first;
-  std::optional<std::string> of_second;
+  TaskGroup beside{executor};
   tasks.spawn("first", begin_into(&all, first.work(), &of_first));
-  tasks.spawn("second", begin_into(&all, second.work(), &of_second));
+  beside.spawn("second", run_to_its_end(&all, second.work()));
   first.progress(Phase::scheduling, "first");
   second.progress(Phase::scheduling, "second");
   co_await tasks.join();
   EXPECT_EQ(all.find(kDemo)->steps.front().detail, "first");
   second.end(fail(Errc::sandbox_failed, "no"));
-  co_await turn();
+  co_await beside.join();
   EXPECT_EQ(all.find(kDemo)->steps.front().detail, "first");
   first.end(demo());
   co_await all.finish(std::chrono::steady_clock::now() + 10s);
   // Who keeps the function may call it later.
   first.progress(Phase::starting, "late");
   EXPECT_EQ(all.find(kDemo), nullptr);
+}
+
+CO_TEST(BringUps, AreOneForAllWhoAskForTheSame) {
+  BringUps all{executor};
+  HeldWork held{executor};
+  TaskGroup tasks{executor};
+  std::optional<std::string> answer;
+  tasks.spawn("begin", begin_into(&all, held.work(), &answer));
+  held.progress(Phase::scheduling, "");
+  co_await tasks.join();
+  const BringUps::Work never = [](Progress) -> Task<Result<Made>> { co_return fail(Errc::internal, "a second one"); };
+  for (int i = 0; i < 2'000; ++i) {
+    EXPECT_EQ(word_of(co_await all.begin(kDemo, never, {.wants_any = true})), "goes on");
+  }
+  EXPECT_EQ(word_of(co_await all.begin(kDemo, never)), "sandbox_conflict");
+  EXPECT_EQ(word_of(co_await all.begin(kDemo, never, {.request = "another"})), "sandbox_conflict");
+  TaskGroup beside{executor};
+  std::optional<bool> is_new;
+  beside.spawn("run", [](BringUps* all, BringUps::Work work, std::optional<bool>* is_new) -> Task<> {
+    auto made = co_await all->run(kDemo, std::move(work), {.wants_any = true});
+    EXPECT_TRUE(made.has_value());
+    if (made) *is_new = made->is_new;
+  }(&all, never, &is_new));
+  held.end(demo());
+  co_await beside.join();
+  EXPECT_EQ(is_new, false);
+  co_await all.stop();
+}
+
+CO_TEST(BringUps, OfOneTenantLeaveSomeToTheNext) {
+  BringUps all{executor};
+  HeldWork held{executor};
+  const BringUps::Work goes_on = [&held](Progress progress) {
+    progress(Phase::scheduling, "");
+    return HeldWork::run(&held, [](Phase, std::string_view) {});
+  };
+  std::size_t begun = 0;
+  for (; begun < BringUps::kMostAtOnce; ++begun) {
+    const auto one = co_await all.begin({"greedy", std::to_string(begun)}, goes_on);
+    if (one) continue;
+    EXPECT_EQ(one.error().code, Errc::resource_exhausted);
+    break;
+  }
+  EXPECT_EQ(begun, BringUps::kMostAtOnce / 2);
+  EXPECT_EQ(word_of(co_await all.begin(kDemo, goes_on)), "goes on");
+  held.end(demo());
+  co_await all.finish(std::chrono::steady_clock::now() + 10s);
 }
 
 CO_TEST(BringUps, AreGivenUpWhenTheyMustEnd) {

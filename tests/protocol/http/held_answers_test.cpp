@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@ class HeldAnswersTest : public testing::Test {
   HeldAnswers answers{100};
   std::vector<int> cut;
 
-  std::unique_ptr<HeldAnswers::Held> hold(int number, std::size_t bytes) {
-    return std::make_unique<HeldAnswers::Held>(answers, bytes, [this, number] { cut.push_back(number); });
+  std::unique_ptr<HeldAnswers::Held> hold(int number, std::size_t bytes, const std::string& who = "one") {
+    return std::make_unique<HeldAnswers::Held>(answers, who, bytes, [this, number] { cut.push_back(number); });
   }
 };
 
@@ -41,6 +42,14 @@ TEST_F(HeldAnswersTest, CountThoseThatAreSentNoMore) {
   sent.reset();
   const auto next = hold(2, 90);
   EXPECT_TRUE(cut.empty());
+}
+
+TEST_F(HeldAnswersTest, CutOffThoseOfWhoeverHasTheMost) {
+  const auto oldest = hold(1, 30, "few");
+  const auto second = hold(2, 40, "many");
+  const auto third = hold(3, 30, "many");
+  const auto fourth = hold(4, 10, "few");
+  EXPECT_EQ(cut, std::vector{2});
 }
 
 }  // namespace

@@ -186,22 +186,23 @@ CO_TEST(HttpInput, RefusesWhatComesOfABodyAfterItsEnd) {
 
 constexpr std::size_t kLarge = std::size_t{2} << 20U;
 
-Task<> read_whole(HttpInput* input, BodyBudget* budget, std::optional<Result<std::string>>* body) {
+Task<> read_whole(HttpInput* input, ReceiveBudget* budget, std::optional<Result<std::string>>* body) {
   *body = co_await input->read_whole_body(kLarge, 200ms, budget);
 }
 
 CO_TEST(HttpInput, GivesASlowBodyUpWhenAnotherNeedsTheRoom) {
   for (const bool has_end : {false, true}) {
-    BodyBudget budget{kLarge};
+    ReceiveBudget budget{kLarge};
     Pipe pipe{executor};
     pipe.input.begin_body({BodyFraming::Kind::length, kLarge});
     if (has_end) pipe.input.end_body_at(wall_now() + 1h);
     std::optional<Result<std::string>> body;
     TaskGroup group{executor};
     group.spawn("read", read_whole(&pipe.input, &budget, &body));
-    BodyBudget::Share other{&budget, 1h, [] {}};
-    EXPECT_FALSE(other.grow_to(kLarge)) << "it has not taken long yet";
-    while (!body && !other.grow_to(kLarge)) {
+    const std::string who = "other";
+    ReceiveBudget::Share other{&budget, {.who = &who, .patience = 1h}, [] {}};
+    EXPECT_FALSE(other.hold(kLarge)) << "it has not taken long yet";
+    while (!body && !other.hold(kLarge)) {
       pipe.send("x");
       co_await pause(1ms);
     }

@@ -56,8 +56,8 @@ Give a client of Streamable HTTP the URL and the token:
 - **Credentials** are the same as for every route ([operating](operating.md)). A token with the scope `read` sees the tools that read, and is
   refused the others. A token that is bound to a session works in that session only. A protocol session belongs to the credential that began it.
 - **Origin** and Host are checked as for every route, also for GET.
-- **Limits**: 64 protocol sessions, 48 of one credential, each idle for at most 30 minutes; 32 running requests and 64 subscriptions
-  per session; 256 of both in total, 192 of one credential. A message has at most `--max-json-bytes`.
+- **Limits**: 64 protocol sessions, of one credential as many as the others leave free, each idle for at most 30 minutes; 32 running requests and 64 subscriptions
+  per session; 256 of both in total, shared in the same way. A message has at most `--max-json-bytes`.
 
 A command that a tool starts is a command of the agent: it appears in `/v1/commands`, the metrics and the audit log.
 

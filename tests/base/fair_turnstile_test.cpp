@@ -1,4 +1,4 @@
-#include "container/serve/log_turns.hpp"
+#include "base/fair_turnstile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,14 @@
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
-namespace skiff::container::serve {
+namespace skiff {
 namespace {
+
+constexpr std::size_t kInAtOnce = 4;
 
 /// Those who have their turn, until they may go.
 struct Readers {
-  explicit Readers(Executor executor) : go{executor}, turns{executor}, group{executor} {}
+  explicit Readers(Executor executor) : go{executor}, turns{executor, kInAtOnce}, group{executor} {}
   static Task<> read(Readers* self, std::string tenant) {
     const auto turn = co_await self->turns.enter(tenant);
     self->reading.push_back(tenant);
@@ -31,26 +33,27 @@ struct Readers {
   Event go;
   bool is_over = false;
   std::vector<std::string> reading;
-  LogTurns turns;
+  FairTurnstile turns;
   TaskGroup group;
 };
 
-CO_TEST(LogTurns, OfOneTenantComeOneAfterTheOther, Readers& on) {
+CO_TEST(FairTurnstile, OfOneHolderComeOneAfterTheOther, Readers& on) {
   for (int i = 0; i < 3; ++i) on.ask("a");
   on.ask("b");
   EXPECT_EQ(on.reading, (std::vector<std::string>{"a", "b"}));
   co_await on.stop();
   EXPECT_EQ(on.reading.size(), 4u) << "each has had its turn";
+  EXPECT_EQ(on.turns.holders(), 0u);
 }
 
-CO_TEST(LogTurns, AreSoManyAtATime, Readers& on) {
-  for (std::size_t i = 0; i < LogTurns::kAtOnce + 2; ++i) on.ask("tenant " + std::to_string(i));
-  EXPECT_EQ(on.reading.size(), LogTurns::kAtOnce);
+CO_TEST(FairTurnstile, AreSoManyAtATime, Readers& on) {
+  for (std::size_t i = 0; i < kInAtOnce + 2; ++i) on.ask("tenant " + std::to_string(i));
+  EXPECT_EQ(on.reading.size(), kInAtOnce);
   co_await on.stop();
-  EXPECT_EQ(on.reading.size(), LogTurns::kAtOnce + 2);
+  EXPECT_EQ(on.reading.size(), kInAtOnce + 2);
 }
 
-CO_TEST(LogTurns, AreNotTakenByWhoHasLeft, Readers& on) {
+CO_TEST(FairTurnstile, AreNotTakenByWhoHasLeft, Readers& on) {
   TaskGroup left{executor};
   on.ask("a");
   left.spawn("left", Readers::read(&on, "a"));
@@ -62,4 +65,4 @@ CO_TEST(LogTurns, AreNotTakenByWhoHasLeft, Readers& on) {
 }
 
 }  // namespace
-}  // namespace skiff::container::serve
+}  // namespace skiff

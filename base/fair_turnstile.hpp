@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/in_parallel.hpp"
+#include "base/task.hpp"
+
+namespace skiff {
+
+/// Lets only so many in at a time, and of one holder one after the other: those of one who asks for many are never in
+/// the way of the next. Reactor thread only; it must outlive its places.
+class FairTurnstile {
+ public:
+  FairTurnstile(Executor executor, std::size_t places, std::size_t of_one = 1)
+      : executor_{executor}, of_one_{of_one}, all_{executor, places} {}
+
+  /// Whoever has one is in; it leaves when this goes away.
+  struct Place {
+    std::shared_ptr<Turnstile> holder;
+    Turnstile::Place of_holder;
+    Turnstile::Place of_all;
+  };
+  [[nodiscard]] Task<Place> enter(std::string who);
+  /// Who is in, or waits.
+  [[nodiscard]] std::size_t holders();
+
+ private:
+  Executor executor_;
+  const std::size_t of_one_;
+  Turnstile all_;
+  std::map<std::string, std::weak_ptr<Turnstile>> holders_;
+  std::size_t swept_at_ = 64;
+};
+
+}  // namespace skiff

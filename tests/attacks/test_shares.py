@@ -1,0 +1,166 @@
+"""Every limit that many share stands in the table of ADR 27, with an attack that fills it; the code has no other."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "docs/adr/0027-a-limit-belongs-to-whoever-uses-it-up.md"
+HERE = "tests/attacks/"
+
+# A row of the table, and the tests in which one holder fills it and another is served.
+ROWS = {
+    "connections of the server": [HERE + "test_shares_of_connections.py:test_one_holder_does_not_shut_the_other_tenants_out",
+                                  HERE + "test_shares_of_connections.py:test_sockets_of_one_tenant_do_not_shut_the_others_out"],
+    "connections of an agent": [HERE + "test_shares_of_connections.py:test_one_token_does_not_keep_another_out_of_the_agent"],
+    "connections of strangers": [HERE + "test_door.py:test_who_has_a_credential_gets_in_past_a_crowd",
+                                 HERE + "test_shares_of_connections.py:test_strangers_do_not_take_the_descriptors"],
+    "received bytes": [HERE + "test_shares_of_memory.py:test_half_messages_of_a_reader_leave_room_for_others",
+                       HERE + "test_shares_of_memory.py:test_half_bodies_of_a_reader_leave_room_for_others",
+                       HERE + "test_shares_of_memory.py:test_half_heads_of_strangers_leave_room_for_others",
+                       HERE + "test_shares_of_memory.py:test_half_envelopes_leave_room_for_others",
+                       HERE + "test_shares_of_memory.py:test_half_messages_of_grpc_leave_room_for_others",
+                       HERE + "test_shares_of_memory.py:test_bodies_that_no_call_reads_are_bounded"],
+    "answers that wait": ["tests/protocol/http/held_answers_test.cpp:CutOffThoseOfWhoeverHasTheMost"],
+    "large answers": ["tests/base/fair_turnstile_test.cpp:OfOneHolderComeOneAfterTheOther"],
+    "large blocks": ["tests/protocol/http/relay_test.cpp:SharesTheLargeBlocksThatThereAre"],
+    "channels": [HERE + "test_shares_of_memory.py:test_channels_of_a_reader_leave_some_to_others"],
+    "transfers": [HERE + "test_slow_transfers.py:"
+                         "test_more_transfers_than_a_holder_has_places_are_told_so_at_once_and_others_begin"],
+    "MCP sessions": ["tests/runtime/dialects/mcp/clients_test.cpp:ThereIsABoundForThemAndForTheirRequests",
+                     HERE + "test_shares_of_servers.py:test_a_reader_of_the_same_subject_takes_no_session_of_the_admins"],
+    "MCP requests": ["tests/runtime/dialects/mcp/clients_test.cpp:OneCredentialLeavesRoomForTheWorkOfOthers"],
+    "bring-ups": ["tests/container/serve/bring_ups_test.cpp:OfOneTenantLeaveSomeToTheNext",
+                  HERE + "test_shares_of_servers.py:test_repeats_of_one_key_take_one_bring_up"],
+    "wakes": ["tests/container/serve/gateway/wake_test.cpp:OfOneTenantLeaveRoomForTheNext"],
+    "TokenReviews of known tokens": ["tests/container/serve/account_cache_test.cpp:LetsNoStrangerKeepOthersOut"],
+    "TokenReviews of unknown tokens": ["tests/container/serve/account_cache_test.cpp:LetsNoStrangerKeepOthersOut"],
+    "known tokens": ["tests/base/shares_test.cpp:LeaveTheNextOneSomeHoweverManyOneTakes"],
+    "signatures": ["tests/base/fair_turnstile_test.cpp:OfOneHolderComeOneAfterTheOther", "tests/base/shares_test.cpp:LeaveTheNextOneSomeHoweverManyOneTakes"],
+    "logs": ["tests/base/fair_turnstile_test.cpp:OfOneHolderComeOneAfterTheOther"],
+}
+
+# The objects and constants of the code that limit something, and the row they belong to.
+LIMITS = {
+    "protocol/net/connections.hpp:places_": "connections of the server",
+    "protocol/net/places.hpp:by_holder_": "connections of the server",
+    "protocol/net/receive_budget.hpp:by_holder_": "received bytes",
+    "runtime/agent.hpp:received": "received bytes",
+    "container/serve/server.cpp:received": "received bytes",
+    "protocol/http/connection.hpp:answers": "answers that wait",
+    "protocol/http/held_answers.hpp:by_holder_": "answers that wait",
+    "protocol/http/relay.hpp:taken_": "large blocks",
+    "container/serve/gateway/gateway.hpp:large_blocks_": "large blocks",
+    "runtime/agent.hpp:large_answers": "large answers",
+    "runtime/agent.hpp:composed_answers": "large answers",
+    "runtime/agent.hpp:channels": "channels",
+    "runtime/agent.cpp:kChannels": "channels",
+    "runtime/agent.hpp:transfers": "transfers",
+    "runtime/agent.hpp:search": "transfers",
+    "runtime/agent.cpp:kTransfers": "transfers",
+    "runtime/dialects/mcp/clients.hpp:kMostClients": "MCP sessions",
+    "runtime/dialects/mcp/clients.hpp:kMostJobs": "MCP requests",
+    "container/serve/bring_ups.hpp:at_once_": "bring-ups",
+    "container/serve/bring_ups.hpp:kMostAtOnce": "bring-ups",
+    "container/serve/gateway/gateway.hpp:wakes_": "wakes",
+    "container/serve/gateway/wake.hpp:starting_": "wakes",
+    "container/serve/gateway/wake.hpp:waiting_": "wakes",
+    "container/serve/account_cache.hpp:of_good_": "TokenReviews of known tokens",
+    "container/serve/account_cache.hpp:kAtOnce": "TokenReviews of known tokens",
+    "container/serve/account_cache.hpp:of_unknown_": "TokenReviews of unknown tokens",
+    "container/serve/account_cache.hpp:waiting_": "TokenReviews of unknown tokens",
+    "container/serve/account_cache.hpp:kMostWaiting": "TokenReviews of unknown tokens",
+    "container/serve/account_cache.hpp:good_of_": "known tokens",
+    "container/serve/account_cache.hpp:kMostKnown": "known tokens",
+    "container/serve/door.hpp:looks_": "signatures",
+    "container/serve/door.hpp:looking_": "signatures",
+    "container/serve/door.hpp:kLooksAtOnce": "signatures",
+    "container/serve/door.hpp:kMostWaiting": "signatures",
+    "container/serve/service.hpp:log_turns_": "logs",
+    "container/serve/service.cpp:kLogsAtOnce": "logs",
+}
+
+ONE_REQUEST = "of one request, message or command"
+ONE_CLIENT = "of one connection or client"
+TURN = "a turn, after which others have theirs"
+MOMENT = "what is over in a moment, in the order of its coming"
+CACHE = "a cache: who finds no place asks again"
+# Those that are not shared by clients, and why.
+NOT_SHARED = {
+    "runtime/agent.hpp:disk": MOMENT,
+    "runtime/agent.hpp:watching": MOMENT,
+    "runtime/agent.hpp:long_work": "whoever waits for a client stands aside; a job ends soon after its client has left",
+    "runtime/auth/audit_log.hpp:writer_": MOMENT,
+    "runtime/auth/audit_log.hpp:kMostWaiting": "lines of the agent's own",
+    "base/fair_turnstile.hpp:all_": "the inside of a FairTurnstile",
+    "protocol/net/listener.cpp:kAcceptsAtOnce": TURN,
+    "protocol/net/tunnel.cpp:kCarriedAtOnce": TURN,
+    "protocol/http/connection.cpp:kPipelinedAtOnce": TURN,
+    "protocol/http/relay.cpp:kRelayedAtOnce": TURN,
+    "container/serve/followers.cpp:kLookAtOnce": TURN,
+    "container/serve/known_sandboxes.hpp:kMost": CACHE,
+    "container/serve/known_sandboxes.hpp:kMostWays": CACHE,
+    "runtime/api/sockets/connect_socket.cpp:kMostChannels": ONE_CLIENT,
+    "runtime/api/sockets/channel.cpp:kMostEnds": ONE_CLIENT,
+    "runtime/dialects/kubebox/connection.cpp:kMostStreams": ONE_CLIENT,
+    "runtime/dialects/kubebox/output_stream.hpp:kMostUnacknowledged": ONE_CLIENT,
+    "runtime/dialects/mcp/clients.hpp:kMostRequests": ONE_CLIENT,
+    "runtime/dialects/mcp/clients.hpp:kMostSubscriptions": ONE_CLIENT,
+    "runtime/dialects/mcp/outbox.hpp:kMost": ONE_CLIENT,
+    "runtime/dialects/kubebox/waiting_streams.hpp:kMost": "a dialect's clients are one party",
+    "runtime/dialects/e2b/watchers.hpp:kMost": "a dialect's clients are one party",
+    "runtime/signals.cpp:kMost": "signals of the process",
+    "container/serve/bring_ups.hpp:kMostSteps": ONE_REQUEST,
+    "container/serve/e2b_routes.cpp:kMostListed": ONE_REQUEST,
+    "container/serve/own_routes.cpp:kMostItems": ONE_REQUEST,
+    "container/serve/gateway/preview.cpp:kMostEndDigits": ONE_REQUEST,
+    "container/serve/gateway/preview.cpp:kMostCookies": ONE_REQUEST,
+    "runtime/api/paging.hpp:kMost": ONE_REQUEST,
+}
+# Directories in which a constant of such a name is of one request, unless it is named above.
+OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/connection.cpp:kMostEmptyLines",
+               "protocol/http/multipart", "protocol/websocket/frame.cpp:kMostPiece", "protocol/grpc/fields.cpp",
+               "runtime/api/files/", "runtime/api/paging.hpp:kMostBytes", "runtime/auth/jwt.cpp", "runtime/own_limits.cpp",
+               "runtime/dialects/e2b/entry_info", "runtime/dialects/e2b/filesystem_service", "runtime/dialects/e2b/messages",
+               "runtime/dialects/e2b/process_stream", "runtime/dialects/e2b/watch_service", "runtime/dialects/kubebox/files",
+               "runtime/dialects/mcp/command_arguments", "runtime/dialects/mcp/resources", "runtime/dialects/mcp/tools_",
+               "runtime/dialects/python_runtime/", "runtime/dialects/sandboxd/")
+
+KINDS = "Shares|ReceiveBudget|HeldAnswers|LargeBlocks|Turnstile|FairTurnstile|Places|Wakes|BlockingPool"
+OBJECT = re.compile(rf"^ +(?:static |const |mutable |protocol::|skiff::|sessions::)*(?:{KINDS}) (\w+)\s*(?:\{{[^;]*\}})?;", re.M)
+CONSTANT = re.compile(r"constexpr [\w:<> ]+ (k(?:Most|AtOnce)\w*|k\w*AtOnce|kTransfers|kChannels)\b")
+SERVERS = ("protocol/net", "protocol/http", "protocol/http2", "protocol/websocket", "protocol/grpc", "runtime", "container/serve",
+           "base")
+
+
+def limits_in_the_code():
+    for directory in SERVERS:
+        for path in sorted((ROOT / directory).rglob("*.?pp")):
+            text = path.read_text()
+            for name in [*OBJECT.findall(text), *(CONSTANT.findall(text) if directory != "base" else ())]:
+                yield f"{path.relative_to(ROOT)}:{name}"
+
+
+def rows_of_the_page():
+    return [line.split("|")[1].strip() for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+
+
+def test_each_row_has_an_attack_and_each_attack_a_row():
+    assert rows_of_the_page() == list(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_attacks_of_a_row_are_there(row):
+    for test in ROWS[row]:
+        path, name = test.split(":")
+        assert re.search(rf"\b{name}\b\W", (ROOT / path).read_text()), test
+
+
+def test_each_limit_of_the_code_belongs_to_a_row():
+    found = set(limits_in_the_code())
+    unknown = [limit for limit in found - LIMITS.keys() - NOT_SHARED.keys() if not limit.startswith(OF_REQUESTS)]
+    assert not unknown, "a limit that clients share belongs to a row of ADR 27; who uses it up, and who makes room?"
+    assert set(LIMITS.values()) <= set(ROWS)
+    gone = (LIMITS.keys() | NOT_SHARED.keys()) - found
+    assert not gone, "they are not in the code any more"
