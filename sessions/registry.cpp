@@ -127,7 +127,8 @@ Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   SKIFF_CO_TRY(auto place, co_await supervisor_.disk.run(std::move(make_it)));
   SessionSpec wanted = spec;
   std::string root = place.root;
-  SKIFF_CO_TRY_VOID(co_await trial_.pass(std::move(wanted), std::move(root)));
+  auto rules = place.rules;
+  SKIFF_CO_TRY_VOID(co_await trial_.pass(std::move(wanted), std::move(root), std::move(rules)));
   // Another one may have come meanwhile.
   SKIFF_CO_TRY_VOID(check(spec));
   co_return make(std::move(spec), std::move(place));

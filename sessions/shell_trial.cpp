@@ -60,30 +60,32 @@ std::unexpected<Error> unsuitable(const std::string& shell, const SessionSpec& w
 
 }  // namespace
 
-Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root) {
+Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules) {
   if (!wanted.stateful_shell && !wanted.login_shell) co_return Result<>{};
   const std::string shell = wanted.shell.value_or(ground_.shell);
   auto look = [&shell, &wanted] { return trial_key(shell, wanted); };
   const std::string key = co_await supervisor_.disk.run(std::move(look));
   if (passed_.contains(key) || supervisor_.live >= supervisor_.limits.live_commands) co_return Result<>{};
   if (supervisor_.before_start && !supervisor_.before_start()) co_return Result<>{};
-  SKIFF_CO_TRY_VOID(co_await run(std::move(wanted), std::move(root)));
+  SKIFF_CO_TRY_VOID(co_await run(std::move(wanted), std::move(root), std::move(rules)));
   if (passed_.size() >= kMostPassed) passed_.clear();
   if (!key.empty()) passed_.insert(key);
   co_return Result<>{};
 }
 
-Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root) {
+Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules) {
   SessionSpec spec;
   spec.id = "shell-trial";
   spec.user = wanted.user;
   spec.shell = wanted.shell.value_or(ground_.shell);
   spec.login_shell = wanted.login_shell;
   spec.stateful_shell = wanted.stateful_shell;
+  spec.isolation = wanted.isolation;
+  spec.limits = wanted.limits;
   // Nothing that a person has for other lines is run: no ENV, no BASH_ENV, no profile of the home.
   spec.env_inherit = false;
   spec.env["HOME"] = "/nonexistent";
-  Session::Place place{.root = std::move(root), .tree = nullptr, .rules = nullptr};
+  Session::Place place{.root = std::move(root), .tree = nullptr, .rules = std::move(rules)};
   const auto session =
       std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), [] {});
   auto user = co_await session->find_user(std::nullopt);

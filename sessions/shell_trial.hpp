@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -15,11 +16,11 @@ class ShellTrial {
       : supervisor_{supervisor}, ledger_{ledger}, ground_{ground} {}
 
   /// Runs nothing for a session that wants neither, for a shell that has passed, and while no command may be started.
-  /// It has no variables, and no home, of the session's. Errors: shell_unsuitable.
-  [[nodiscard]] Task<Result<>> pass(SessionSpec wanted, std::string root);
+  /// It has the session's isolation and limits, but no variables, and no home, of it. Errors: shell_unsuitable.
+  [[nodiscard]] Task<Result<>> pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules);
 
  private:
-  [[nodiscard]] Task<Result<>> run(SessionSpec wanted, std::string root);
+  [[nodiscard]] Task<Result<>> run(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules);
 
   Supervisor& supervisor_;
   IdLedger& ledger_;
