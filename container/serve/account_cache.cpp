@@ -36,9 +36,9 @@ std::optional<std::optional<Account>> AccountCache::known(const std::string& dig
   return std::nullopt;
 }
 
-void AccountCache::forget_old() {
+void AccountCache::forget_old(bool is_full) {
   const SteadyTime now = std::chrono::steady_clock::now();
-  if (good_.size() >= kMostKnown)
+  if (is_full || good_.size() >= kMostKnown)
     std::erase_if(good_, [now](const auto& one) { return now - one.second.asked_at >= kGood; });
   if (refused_.size() >= kMostKnown)
     std::erase_if(refused_, [now](const auto& one) { return now - one.second >= kFresh; });
@@ -48,7 +48,7 @@ void AccountCache::forget_old() {
 void AccountCache::note(const std::string& digest, const std::optional<Account>& account, SteadyTime asked_at) {
   good_.erase(digest);
   refused_.erase(digest);
-  forget_old();
+  forget_old(account && !good_of_.leaves_room(account->namespace_name));
   if (!account) {
     refused_.emplace(digest, asked_at);
   } else if (good_of_.leaves_room(account->namespace_name)) {

@@ -85,7 +85,7 @@ class AccountCache {
   /// What was found out a short time ago; nothing: it is to be asked for.
   [[nodiscard]] std::optional<std::optional<Account>> known(const std::string& digest) const;
   void note(const std::string& digest, const std::optional<Account>& account, SteadyTime asked_at);
-  void forget_old();
+  void forget_old(bool is_full);
 
   Executor executor_;
   TokenReviewer* reviewer_;

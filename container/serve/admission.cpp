@@ -11,7 +11,7 @@ Error too_many_sandboxes(const ApiKey& key) {
 }
 
 Admission::Place::~Place() {
-  if (state_) state_->under_way.erase(id_);
+  if (state_) state_->under_way.erase(state_->under_way.find(id_));
 }
 
 std::shared_ptr<Admission::State>& Admission::state_of(const ApiKey& key) {

@@ -52,8 +52,8 @@ class Admission {
 
  private:
   struct State {
-    std::set<std::string> under_way;
-    std::deque<SteadyTime> creations;  ///< of the last minute
+    std::multiset<std::string> under_way;  ///< two requests may work on one sandbox
+    std::deque<SteadyTime> creations;      ///< of the last minute
   };
   std::map<std::string, std::shared_ptr<State>> keys_;
   [[nodiscard]] std::shared_ptr<State>& state_of(const ApiKey& key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/sha.hpp"
 #include "container/serve/account_cache.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/api_document.hpp"
@@ -119,7 +120,7 @@ Task<Result<HttpResponse>> create(Call* call) {
             .request = call->body};
   if (body.network) wish.network = "deny";
   BringUps::Repeat repeat{.wants_any = wish.get_or_create};
-  if (!wish.idempotency_key.empty()) repeat.request = wish.idempotency_key + ' ' + call->body;
+  if (!wish.idempotency_key.empty()) repeat.request = to_hex(Sha256::of(wish.idempotency_key + ' ' + call->body));
   Fleet& fleet = call->service.fleet();
   SKIFF_CO_TRY(auto id, co_await fleet.id_for(call->key.tenant, wish));
   wish.id = id;

@@ -87,7 +87,11 @@ protocol::HttpResponse own_page() {
 
 /// Where it comes from, as far as its client can't choose that.
 std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
-  const std::string_view forwarded = http.request().headers.get("X-Forwarded-For");
+  // Some proxies extend the client's field, and others send a second one: what the proxy says is last in both.
+  std::string_view forwarded;
+  for (const auto& [name, value] : http.request().headers) {
+    if (protocol::same_text(name, "X-Forwarded-For")) forwarded = value;
+  }
   if (!options.behind_proxy || forwarded.empty()) return http.who();
   return "for " + std::string{forwarded.substr(forwarded.rfind(',') + 1)};
 }
@@ -220,7 +224,7 @@ protocol::HttpResponse Service::refusal(const protocol::HttpRequest& request, co
   if (protocol::prefers_page(request)) {
     auto page = protocol::error_page(request, answer.status, for_tenants(error), account.request_id);
     if (const std::string_view after = answer.headers.get("Retry-After"); !after.empty()) {
-      page.headers.set("Retry-After", std::string{after});
+      page.headers.set("Retry-After", after);
     }
     if (answer.status == 401) page.headers.set("WWW-Authenticate", "Bearer");
     answer = std::move(page);

@@ -98,8 +98,8 @@ Task<HeadResult<std::size_t>> HttpConnection::read_head(ReceiveBudget::Share* he
     if (!found || *found > 0) co_return found;
     // The clock is asked only for a head that comes in pieces.
     if (!start) start = std::chrono::steady_clock::now();
-    const std::size_t most =
-        std::min(limits().header_bytes + 1, 2 * std::max(input_.buffer().data().size(), kFreeHead));
+    const std::size_t size = input_.buffer().data().size();
+    const std::size_t most = std::min(limits().header_bytes + 1, size < kFreeHead ? kFreeHead : 2 * size);
     if (!held->hold(most))
       co_return std::unexpected{HeadFailure{503, {Errc::resource_exhausted, std::string{kNoReceiveRoom}}}};
     auto filled = co_await input_.fill(most, left_of(limits().header_time, *start));
@@ -122,11 +122,16 @@ Task<bool> HttpConnection::serve_one() {
   }
   HeadResult<std::size_t> head =
       HeadScanner{{limits().header_bytes, limits().target_bytes}}.scan(input_.buffer().data());
+  if (!head || *head == 0) {
+    ReceiveBudget::Share reading{service_.options.received,
+                                 {.who = &place_.who(), .patience = limits().header_time, .free = kFreeHead},
+                                 [this] { abort(); }};
+    head = co_await read_head(&reading);
+  }
+  // For as long as the answer takes, which is not the client's pace: as it came, and as it was read.
   ReceiveBudget::Share held{service_.options.received,
-                            {.who = &place_.who(), .patience = limits().header_time, .free = kFreeHead},
+                            {.who = &place_.who(), .patience = std::chrono::hours{24 * 365}, .free = kFreeHead},
                             [this] { abort(); }};
-  if (!head || *head == 0) head = co_await read_head(&held);
-  // For as long as the answer takes: as it came, and as it was read.
   if (head && !held.hold(2 * *head)) {
     head = std::unexpected{HeadFailure{503, {Errc::resource_exhausted, std::string{kNoReceiveRoom}}}};
   }

@@ -160,6 +160,7 @@ Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Comm
 
 /// All that a command says until it has ended.
 struct WholeOutput {
+  std::unique_ptr<protocol::ReceiveBudget::Share> share;  ///< the command's pace is not the client's
   std::vector<Slice> out;
   std::vector<Slice> err;
   std::size_t out_bytes = 0;
@@ -174,6 +175,7 @@ struct WholeOutput {
 
 Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command, WholeOutput* output) {
   auto& turns = call->service.agent.supervisor.reader_turns;
+  output->share = call->grpc.http().share(std::chrono::hours{24 * 365});
   sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
   for (;;) {
     co_await turns.next();
@@ -193,7 +195,9 @@ Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> c
                                                                std::to_string(kMostExecuteOutput) +
                                                                " bytes that Execute takes: use Start"};
       }
-      if (auto room = call->grpc.keep(all); !room) co_return grpc_status(room.error());
+      if (!output->share->hold(all)) {
+        co_return GrpcStatus{GrpcCode::resource_exhausted, std::string{protocol::kNoReceiveRoom}};
+      }
     }
   }
 }
