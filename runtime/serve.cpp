@@ -227,7 +227,8 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
   for (const auto& [flag, directory] :
        {std::pair{std::string{"--root "}, settings.root}, std::pair{std::string{"--data-dir "}, settings.data_dir}}) {
     if (directory.empty()) continue;
-    const std::string named = flag + '"' + directory + '"';
+    std::string named = flag;
+    named.append(1, '"').append(directory).append(1, '"');
     struct stat info{};
     if (::stat(directory.c_str(), &info) != 0) return std::unexpected{system_error(errno, named)};
     if (!S_ISDIR(info.st_mode)) return fail(Errc::not_a_directory, named + " is not a directory");

@@ -135,7 +135,7 @@ Result<files::path> make_place(files::path to, bool is_directory) {
   if (!error && is_directory && files::is_regular_file(there)) error = std::make_error_code(std::errc::not_a_directory);
   if (error) return refused("create");
   if (is_directory || files::exists(there)) {
-    const files::path real = files::canonical(whole, error);
+    files::path real = files::canonical(whole, error);
     if (error) return refused("find");
     return real;
   }

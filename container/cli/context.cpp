@@ -166,7 +166,7 @@ Result<std::string> Context::choose_driver() {
 
 /// What was meant for a server must not run on somebody's own machine because of a variable of another day.
 Result<> Context::check_one_answer() const {
-  if (options_.driver != "local") return {};
+  if (options_.driver != "local" || examines_url_) return {};
   if (options_.has_driver_flag && !options_.has_url_flag) return {};
   const std::string_view other = options_.has_url_flag            ? "--url"
                                  : !options_.url.empty()          ? "SKIFF_URL"

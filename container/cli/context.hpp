@@ -37,6 +37,8 @@ class Context {
   [[nodiscard]] OfflineContext offline() const;
   /// For specs that name none; to be said before the driver or the cluster is asked for.
   void set_agent_image(std::string image) { agent_image_ = std::move(image); }
+  /// The URL names what the command examines, not where it works; to be said before the driver is asked for.
+  void set_examines_url() noexcept { examines_url_ = true; }
   /// The same for another namespace of the cluster.
   [[nodiscard]] Context in_namespace(std::string name) const;
   /// Ends what the driver holds open; call it before the object goes away.
@@ -69,6 +71,7 @@ class Context {
   Signals& signals_;
   TraceParent trace_;
   std::string agent_image_;
+  bool examines_url_ = false;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };

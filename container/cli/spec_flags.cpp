@@ -101,7 +101,7 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
     if (const std::size_t blank = name.find_first_of(" \t\r\n"); blank != std::string::npos) {
       const std::string why = name.starts_with("export ") ? ": omit export, it is not a shell that reads this"
                                                           : ": no blank may stand in the name of a variable";
-      return fail(Errc::invalid_field, "--env \"" + entry + "\"" + why, "--env");
+      return fail(Errc::invalid_field, std::string{"--env \""}.append(entry).append("\"").append(why), "--env");
     }
     const char* const here = equals < entry.size() ? entry.c_str() + equals + 1 : std::getenv(name.c_str());
     if (here == nullptr) continue;

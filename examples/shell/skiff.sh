@@ -18,7 +18,7 @@ fail() {
   exit 125 # the exit status of what is no command's own, as docker has it
 }
 
-[[ $# -eq 0 || ${SKIFF_TOKEN-} ]] || fail 'SKIFF_TOKEN is not set: `make run` prints the line that sets it'
+[[ $# -eq 0 || ${SKIFF_TOKEN-} ]] || fail "SKIFF_TOKEN is not set: \`make run\` prints the line that sets it"
 
 # The credential goes through a file descriptor: arguments can be seen by everybody on the machine.
 call() { curl -sN --config <(printf 'header = "Authorization: Bearer %s"\n' "${SKIFF_TOKEN-}") "$@"; }

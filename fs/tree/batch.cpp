@@ -82,7 +82,9 @@ class Batch {
     }
     for (std::size_t i = 0; i < operations.size(); ++i) {
       if (auto applied = apply(prepared_[i]); !applied) {
-        for (auto& undo : undo_ | std::views::reverse) undo();
+        std::size_t stay = 0;
+        for (auto& undo : undo_ | std::views::reverse) stay += undo() ? 0U : 1U;
+        if (stay > 0) applied.error().message += "; " + std::to_string(stay) + " changes before it could not be undone";
         return at(i, std::move(applied.error()));
       }
     }
@@ -207,7 +209,7 @@ class Batch {
 
   Result<> put_new(Prepared& one) {
     SKIFF_TRY_VOID(one.staged->publish(one.place.name, Existing::refuse));
-    undo_.emplace_back([&one] { ::unlinkat(one.place.parent.get(), one.place.name.c_str(), 0); });
+    undo_.emplace_back([&one] { return ::unlinkat(one.place.parent.get(), one.place.name.c_str(), 0) == 0; });
     return {};
   }
 
@@ -221,7 +223,7 @@ class Batch {
     // What has the temporary name goes with the staged file: the old content now, or the new one when it is undone.
     int error = exchange();
     if (error == 0) {
-      undo_.emplace_back([exchange] { (void)exchange(); });
+      undo_.emplace_back([exchange] { return exchange() == 0; });
       finish_.emplace_back([&one] { one.outcome.written = describe_fd(one.staged->fd(), false); });
       return {};
     }
@@ -241,7 +243,8 @@ class Batch {
     const auto old = std::make_shared<StagedFile>(std::move(made));
     SKIFF_TRY(const auto text, read_text(one.place, path));
     if (const int error = write_all(old->fd(), text); error != 0) return failed(error, path);
-    undo_.emplace_back([&one, old, &path] { (void)write_in_place(one.place, old->fd(), *one.found, path); });
+    undo_.emplace_back(
+        [&one, old, &path] { return write_in_place(one.place, old->fd(), *one.found, path).has_value(); });
     SKIFF_TRY(const auto file, write_in_place(one.place, one.staged->fd(), *one.found, path));
     if (one.operation->mode && ::fchmod(file.get(), *one.operation->mode & 07777U) != 0) return failed(errno, path);
     one.outcome.written = describe_fd(file.get(), false);
@@ -265,7 +268,7 @@ class Batch {
       return rename_new(from.parent.get(), from.name, to.parent.get(), to.name);
     };
     if (const int error = rename(one.place, one.to); error != 0) return failed(error, one.operation->path);
-    undo_.emplace_back([&one, rename] { (void)rename(one.to, one.place); });
+    undo_.emplace_back([&one, rename] { return rename(one.to, one.place) == 0; });
     return {};
   }
 
@@ -275,7 +278,7 @@ class Batch {
     const int directory = place.parent.get();
     if (const int error = rename_new(directory, place.name, directory, aside); error != 0)
       return failed(error, place.name);
-    undo_.emplace_back([&place, aside] { (void)rename_over(place, aside, place.name); });
+    undo_.emplace_back([&place, aside] { return rename_over(place, aside, place.name) == 0; });
     finish_.emplace_back([this, &place, aside, type, contents] {
       if (type == EntryType::directory && contents == Contents::remove) {
         [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
@@ -306,7 +309,7 @@ class Batch {
   const Tree& tree_;
   const std::stop_token& stop_;
   std::vector<Prepared> prepared_;
-  std::vector<std::function<void()>> undo_;
+  std::vector<std::function<bool()>> undo_;  ///< true: it is as it was before
   std::vector<std::function<void()>> finish_;
 };
 

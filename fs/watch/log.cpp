@@ -48,7 +48,7 @@ bool WatchLog::pair(std::uint32_t cookie, const std::string& path) {
 
 /// A directory was moved away: what came after it of things in it was told by its old path, up to where another one
 /// took that. It goes, or has the new path where the directory is still in sight.
-void WatchLog::take_back(std::deque<Slot>::iterator moved, const std::string& old_path) {
+void WatchLog::take_back(const std::deque<Slot>::iterator& moved, const std::string& old_path) {
   if (!moved->event.is_directory) return;
   const std::string inside = old_path + '/';
   const bool in_sight = moved->event.type == WatchEvent::Type::renamed;

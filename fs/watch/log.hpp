@@ -57,7 +57,7 @@ class WatchLog {
     Clock::time_point until;
   };
   void flush();
-  void take_back(std::deque<Slot>::iterator moved, const std::string& old_path);
+  void take_back(const std::deque<Slot>::iterator& moved, const std::string& old_path);
 
   const std::size_t most_;
   std::uint64_t next_;

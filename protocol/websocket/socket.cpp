@@ -36,11 +36,11 @@ WebSocket::Options bounded(WebSocket::Options options) {
 }  // namespace
 
 WebSocket::State::State(Stream stream_in, std::string received, Options options_in)
-    : options{bounded(options_in)},
+    : options{bounded(std::move(options_in))},
       stream{std::move(stream_in)},
       buffered{std::move(received)},
-      parser{options_in.side, options_in.max_message_bytes,
-             options_in.reads_pieces ? MessageParser::Bytes::in_pieces : MessageParser::Bytes::whole},
+      parser{options.side, options.max_message_bytes,
+             options.reads_pieces ? MessageParser::Bytes::in_pieces : MessageParser::Bytes::whole},
       held{options.budget, {.who = &options.who, .patience = options.patience}, [this] { stream.cancel(); }},
       changed{stream.executor()},
       heard{steady_clock::now()} {}
@@ -249,7 +249,7 @@ Task<Result<WebSocket::Message>> WebSocket::State::read() {
 // --- the public face ---
 
 WebSocket::WebSocket(Stream stream, std::string received, Options options)
-    : state_{std::make_unique<State>(std::move(stream), std::move(received), options)} {}
+    : state_{std::make_unique<State>(std::move(stream), std::move(received), std::move(options))} {}
 
 WebSocket::~WebSocket() = default;
 

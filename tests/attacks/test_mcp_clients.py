@@ -40,7 +40,7 @@ def test_sessions_have_a_bound_and_a_busy_one_is_never_the_victim(agent):
     first = Mcp(agent)
     with first.news() as news:
         assert news.status == 200
-        sessions = [Mcp(agent) for _ in range(47)]
+        sessions = [Mcp(agent) for _ in range(31)]  # half of what there is, for one alone
         message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
         answer = agent.request("POST", "/mcp", json=message)
         assert answer.status == 200 and answer.json()["error"]["message"].startswith("resource_exhausted")

@@ -9,7 +9,7 @@ from waiting import until
 from wire import Stream, request_bytes
 
 SCRIPT = 16 << 20  # --max-script-bytes
-ALL = 128 << 20    # of bodies that are read at the same time
+ALL = 192 << 20    # --max-received-bytes
 
 
 def begun(agent, size, missing=1):

@@ -239,7 +239,7 @@ def test_what_could_not_be_removed_in_one_of_several_namespaces_is_told(skiff):
 def test_a_dry_run_of_a_pool_makes_none(skiff):
     with cluster_of(skiff, []):  # which would refuse to make one
         planned = json.loads(skiff("pool", "create", "warm", "--size", "3", "--dry-run", "-o", "json", *AGENT)[0])
-        assert planned == {"name": "warm", "available": 0, "active": 0, "total": 0, "target": 3}
+        assert planned == {"name": "warm", "available": 0, "active": 0, "total": 0, "target": 3, "missing": 3}
         assert "--size" in skiff("pool", "create", "warm", "--size", "1001", "--dry-run", *AGENT, status=125)[1]
         assert "there is no pool" in skiff("pool", "scale", "warm", "3", "--dry-run", status=125)[1]
         assert skiff("pool", "rm", "warm", "--dry-run=server") == ("", "")

@@ -249,7 +249,7 @@ def test_the_document_names_all_that_is_asked_and_answered(server, key):
     assert list(events["content"]) == ["text/event-stream"]
     assert create(server, key, {"name": "demo"}).json().keys() <= schemas["Sandbox"]["properties"].keys()
     assert server.request("GET", "/v1/pools", key=key).json().keys() <= schemas["PoolList"]["properties"].keys()
-    assert set(schemas["Pool"]["properties"]) == {"name", "available", "active", "total", "target"}
+    assert set(schemas["Pool"]["properties"]) == {"name", "available", "active", "total", "target", "reason"}
 
 
 def test_a_driver_without_pools_has_none(server, key):

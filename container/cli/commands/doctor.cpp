@@ -46,6 +46,7 @@ class Doctor final : public Invocation {
       co_return fail(Errc::invalid_field, "--domain is that of a server: add --serve", "--domain");
     }
     context.set_agent_image(agent_image_);
+    if (serve_) context.set_examines_url();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     auto looked = serve_ ? examine_serve(&context, driver) : examine_driver(&context, driver);
     SKIFF_CO_TRY(auto checks, co_await std::move(looked));

@@ -299,9 +299,11 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   if (page) {
     std::erase_if(page->items, is_claimed);
     std::vector<Sandbox> all(page->items.size());
-    const auto look = [this](Object object, Sandbox* into) -> Task<> { *into = co_await described(std::move(object)); };
+    const auto look = [](ClaimDriver* self, Object object, Sandbox* into) -> Task<> {
+      *into = co_await self->described(std::move(object));
+    };
     co_await in_parallel(all.size(), kClaimLooksAtOnce,
-                         [&](std::size_t index) { return look(std::move(page->items[index]), &all[index]); });
+                         [&](std::size_t index) { return look(this, std::move(page->items[index]), &all[index]); });
     std::erase_if(all, [&](const Sandbox& sandbox) { return !has_wanted_state(sandbox, filter); });
     found.items = std::move(all);
     if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;

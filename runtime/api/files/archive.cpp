@@ -59,15 +59,16 @@ std::string in_field(std::string_view path) {
 
 protocol::Headers told_of(const fs::ArchiveSummary& summary) {
   protocol::Headers fields;
-  fields.add(std::string{kLeftOut}, std::to_string(summary.left_out));
+  fields.add(kLeftOut, std::to_string(summary.left_out));
   std::string names;
   for (const auto& [why, path] : summary.first) {
-    const std::string one = std::string{word(why)} + ' ' + in_field(path);
+    std::string one = names.empty() ? "" : ", ";
+    one.append(word(why)).append(" ").append(in_field(path));
     if (names.size() + one.size() > kMostOfNames) continue;
-    names += (names.empty() ? "" : ", ") + one;
+    names += one;
   }
-  if (!names.empty()) fields.add(std::string{kLeftOutNames}, std::move(names));
-  if (summary.special > 0) fields.add(std::string{kSpecialFiles}, std::to_string(summary.special));
+  if (!names.empty()) fields.add(kLeftOutNames, std::move(names));
+  if (summary.special > 0) fields.add(kSpecialFiles, std::to_string(summary.special));
   return fields;
 }
 

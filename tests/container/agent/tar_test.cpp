@@ -212,10 +212,9 @@ TEST(LocalTar, RefusesAnArchiveThatWasCut) {
 
 TEST(LocalTar, LeavesNoPartOfAFileOfAnArchiveThatWasCut) {
   const test::TemporaryDirectory top;
-  write(top.path() / "from/a", "whole");
   write(top.path() / "from/b", std::string(100'000, 'x'));
   write(top.path() / "to/b", "before");
-  const std::string archive = pack(top.path() / "from/a", "a").substr(0, 1024) + pack(top.path() / "from/b", "b");
+  const std::string archive = test::tar_member("a", '0', "whole") + pack(top.path() / "from/b", "b");
   EXPECT_FALSE(unpack(std::string_view{archive}.substr(0, 50'000), {.path = top.path() / "to"}, false));
   EXPECT_EQ(text_of(top.path() / "to/a"), "whole");
   EXPECT_EQ(text_of(top.path() / "to/b"), "before");

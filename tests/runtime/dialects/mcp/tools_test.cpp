@@ -32,6 +32,11 @@ client of the protocol can run commands and work with files in a sandbox, withou
   "args": ["mcp", "--driver", "local"]}
 ```
 
+**With `--driver local` the sandbox is not isolated**: what the model runs, runs on this machine as you, with your files, programs and network. `skiff mcp`
+says so to you on stderr, and to the model in its instructions. For a sandbox that is isolated use `--driver pod`, or a skiffd in a container.
+
+`skiff mcp` passes only notifications and the answers to the client's own requests on to the client. A sandbox cannot send it requests.
+
 `skiff mcp` creates a sandbox at the client's first message. It removes the sandbox when the client closes stdin, or on SIGTERM. `skiff mcp NAME`
 uses an existing sandbox and keeps it. The flags are those of `skiff up`: with `--driver pod --image python:3.12` the sandbox is a Pod in the
 current cluster. If skiff is killed with SIGKILL, the sandbox ends by itself 5 minutes later (`--idle-ttl`).
