@@ -277,18 +277,21 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress,
                                   std::string session) {
   SKIFF_CO_TRY(auto there, co_await follow(agent, files_of(session), from));
-  const bool contents = from.ends_with("/.") || from == ".";
+  // `..` is no name for a copy: it would lie beside its destination.
+  const std::string name = split(from).name;
+  const bool contents = name == "." || name == "..";
   const bool is_directory = there.entry.type == "directory";
   // How much is in a directory nobody knows without walking it.
   const Total total = there.entry.type == "file" ? Total{tar_size(there.entry.size)} : Total{};
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
-  if (into && !contents) to /= split(from).name;
+  if (into && !contents) to /= name;
+  const bool is_new = !files::exists(to, missing);
   SKIFF_CO_TRY(to, make_place(std::move(to), is_directory));
   SKIFF_CO_TRY_VOID(co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
-  TarTarget target{.path = std::move(to), .is_file = !is_directory};
+  TarTarget target{.path = std::move(to), .is_new = is_new, .is_file = !is_directory};
   Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
   TaskGroup group{agent->executor()};
   Result<> received = fail(Errc::cancelled, "the transfer was given up");

@@ -87,8 +87,8 @@ files::path normal(const files::path& path) {
 class Unpacking {
  public:
   /// `base` has a parent without links in its path. `to` creates what is asked of it and follows no link.
-  Unpacking(archive* from, archive* to, files::path base, bool is_file)
-      : from_{from}, to_{to}, base_{std::move(base)}, is_file_{is_file} {
+  Unpacking(archive* from, archive* to, files::path base, const TarTarget& target)
+      : from_{from}, to_{to}, base_{std::move(base)}, is_new_{target.is_new}, is_file_{target.is_file} {
     std::error_code error;
     top_ = files::weakly_canonical(base_, error);
   }
@@ -111,7 +111,8 @@ class Unpacking {
       }
       return take_file(entry, name, base_);
     }
-    if (type == AE_IFDIR) return take_entry(entry, base_ / below);
+    // A hard link whose name ends in a slash is called a directory.
+    if (type == AE_IFDIR && !is_hard_link) return take_directory(entry, base_ / below);
     if (type != AE_IFREG && type != AE_IFLNK && !is_hard_link) {
       ++summary.skipped;
       return {};
@@ -138,6 +139,15 @@ class Unpacking {
     if (archive_write_header(to_, entry) < ARCHIVE_WARN) return archive_failure(to_, "create \"" + at.string() + "\"");
     ++summary.entries;
     return {};
+  }
+
+  /// One that is there keeps out whom it has kept out: it is the user's own, or was made for what is in it.
+  Result<> take_directory(archive_entry* entry, const files::path& at) {
+    struct stat there{};
+    if (!is_new_ && ::lstat(at.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
+      archive_entry_set_perm(entry, (archive_entry_perm(entry) | S_IRWXU) & there.st_mode & kPermissions);
+    }
+    return take_entry(entry, at);
   }
 
   /// Beside its place at first: what is cut must not stand where a whole file stood.
@@ -199,6 +209,7 @@ class Unpacking {
       return fail(Errc::path_escapes_root,
                   "\"" + name + "\" in the archive is a link to \"" + first + "\", which did not come before it");
     }
+    archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_hardlink(entry, (base_ / other).c_str());
     archive_entry_unset_size(entry);  // its contents have come
     auto taken = take_entry(entry, base_ / below);
@@ -210,6 +221,7 @@ class Unpacking {
   archive* to_;
   files::path base_;
   files::path top_;  ///< where that really is
+  bool is_new_;
   bool is_file_;
   std::unordered_set<std::string> files_ = {};  ///< that came
 };
@@ -245,7 +257,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   if (error) {
     return std::unexpected{system_error(error.value(), "find \"" + target.path.parent_path().string() + "\"")};
   }
-  Unpacking unpacking{tar.get(), disk.get(), base, target.is_file};
+  Unpacking unpacking{tar.get(), disk.get(), base, target};
   for (;;) {
     archive_entry* entry = nullptr;
     const int got = archive_read_next_header(tar.get(), &entry);

@@ -37,6 +37,7 @@ using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)
 /// Where the entries of an archive go.
 struct TarTarget {
   std::filesystem::path path;  ///< its parent exists
+  bool is_new = false;         ///< made for this: else directories in it let nobody in whom they kept out
   bool is_file = false;        ///< the archive holds one file, which gets this path; else a directory's entries
 };
 
