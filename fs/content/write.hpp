@@ -24,6 +24,9 @@ struct WriteOptions {
   Durability durability = Durability::cached;
   std::optional<Sha256::Digest> sha256 = {};  ///< what the bytes must hash to
   Naming naming = Naming::nameless;           ///< until it is complete
+  /// Where a link has led, which may be of the user's who gets the file, nothing is written but what that user may
+  /// write. The path is absolute, without links of the root's and without "..".
+  bool distrusts_links = false;
 };
 
 /// 64 hex digits. Errors: invalid_field.

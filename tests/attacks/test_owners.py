@@ -121,3 +121,26 @@ def test_what_is_made_is_the_users(start_client, way):  # noqa: F811
     # And what comes next is the agent's again.
     assert client.agent.request("PUT", "/v1/files/next/f", body=b"x").status == 201
     assert (client.agent.root / "next").stat().st_uid == (client.agent.root / "next/f").stat().st_uid == 0
+
+
+def test_a_link_of_a_lesser_user_gives_nothing_of_roots_away(start_client):  # noqa: F811
+    client = start_client()
+    home, secret = client.agent.root / "home", client.agent.root / "secret"
+    home.mkdir()
+    secret.mkdir(0o700)
+    (secret / "key").write_text("root's")
+    for name, target in (("file", "../secret/key"), ("new", "../secret/new"), ("way", "../secret")):
+        (home / name).symlink_to(target)
+        os.chown(home / name, NOBODY, NOBODY, follow_symlinks=False)
+    os.chown(home, NOBODY, NOBODY)
+    for path in ("home/file", "home/new", "home/way/key", "home/way/other"):
+        answer = client.door.request("POST", f"/files?path={client.agent.root}/{path}&username=nobody", body=b"x",
+                                     headers={"Content-Type": "application/octet-stream"})
+        assert answer.status in (400, 401, 403), (path, answer)
+    assert [path.name for path in secret.iterdir()] == ["key"] and (secret / "key").read_text() == "root's"
+    assert (secret / "key").stat().st_uid == 0
+    # Where it may write itself, its links are as good as any.
+    (home / "own").symlink_to("there")
+    answer = client.door.request("POST", f"/files?path={client.agent.root}/home/own&username=nobody", body=b"x",
+                                 headers={"Content-Type": "application/octet-stream"})
+    assert answer.status == 200 and (home / "there").stat().st_uid == NOBODY

@@ -58,6 +58,7 @@ Task<Result<Upload>> begin_upload(Call* call, const Place* place, const Metadata
     fs::WriteOptions options;
     options.attributes.not_kept = kMetadataAttribute;
     if (!place->is_own_user) {
+      options.distrusts_links = true;
       options.attributes.uid = place->user.uid;
       options.attributes.gid = place->user.gid;
     }
