@@ -8,6 +8,9 @@
 namespace skiff::protocol {
 namespace {
 
+/// Uncounted of each message: a connection has hundreds of streams, and each of them a message that is not whole.
+constexpr std::size_t kFreeOfStream = 1024;
+
 std::unexpected<Error> stream_is_over() {
   return fail(Errc::cancelled, "the client has given the request up, or is gone");
 }
@@ -42,7 +45,8 @@ std::unique_ptr<ReceiveBudget::Share> Http2Exchange::share(std::chrono::millisec
     stream->changed.notify_all();
   };
   return std::make_unique<ReceiveBudget::Share>(
-      connection_.options_.received, ReceiveBudget::Terms{.who = &connection_.place_.who(), .patience = patience},
+      connection_.options_.received,
+      ReceiveBudget::Terms{.who = &connection_.place_.who(), .patience = patience, .free = kFreeOfStream},
       std::move(lost));
 }
 

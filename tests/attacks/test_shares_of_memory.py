@@ -135,6 +135,32 @@ def test_half_messages_of_grpc_leave_room_for_others(start_doors):  # noqa: F811
             assert status == 5, status  # NOT_FOUND: it was read to its end
 
 
+def test_small_halves_of_messages_on_many_streams_are_counted(start_doors):  # noqa: F811
+    _, door = start_doors(*FEW)
+    pid = door.agent.pid
+    before = proc.rss_bytes(pid)
+    with contextlib.ExitStack() as held:
+        for _ in range(6):
+            raw = held.enter_context(Raw(door))
+            with contextlib.suppress(OSError):  # it may be told to calm down
+                for number in range(200):
+                    stream = 2 * number + 1
+                    raw.send(h2_frame(HEADERS, END_HEADERS, stream, request(path="/process.v1.ProcessService/WriteStdin")))
+                    raw.send(h2_frame(DATA, 0, stream, struct.pack(">BI", 0, 64_000) + bytes(15_000)))
+                    for _ in range(3):
+                        raw.send(h2_frame(DATA, 0, stream, bytes(15_000)))
+                    if number % 8 == 7:  # within the window of the connection
+                        raw.send(h2_frame(6, 0, 0, b"12345678"))
+                        while (got := raw.read()) is not None and got[0] != 6:
+                            pass
+                        if got is None:
+                            break
+        assert proc.rss_bytes(pid) - before < proc.allowance(24 * MIB)
+        with Client(door) as other:
+            call = other.begin("/grpc.health.v1.Health/Check", b"")
+            assert status_of_call(other, call) == 0
+
+
 def test_heads_of_calls_are_not_kept(start_doors):  # noqa: F811
     _, door = start_doors()
     pid = door.agent.pid
