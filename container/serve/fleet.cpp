@@ -249,9 +249,12 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
   if (!keeps_files(found.sandbox)) co_return std::unexpected{would_lose_files({})};
+  std::unique_ptr<Keeping> keeping;
   if (takes_a_place(found.sandbox)) {
     SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
-    if (payer) SKIFF_CO_TRY_VOID(co_await admit_kept(found.driver, std::move(*payer)));
+    if (payer) {
+      SKIFF_CO_TRY(keeping, co_await admit_kept(found.driver, std::move(*payer)));
+    }
   }
   co_return co_await found.driver->stop(std::move(id), std::move(how));
 }

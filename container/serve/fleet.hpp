@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -141,8 +142,24 @@ class Fleet {
   /// The names of its sandboxes that are counted as running, or as kept.
   [[nodiscard]] Task<Result<std::set<std::string>>> names_of(Driver* driver, ApiKey key,
                                                              bool (*counts)(const Sandbox&));
+  /// A place among those that are kept, until the record says so: two that are stopped at once are two.
+  class Keeping {
+   public:
+    Keeping(std::map<std::string, std::size_t>* all, std::string key) : all_{all}, key_{std::move(key)} {
+      ++(*all_)[key_];
+    }
+    ~Keeping() {
+      if (--(*all_)[key_] == 0) all_->erase(key_);
+    }
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+
+   private:
+    std::map<std::string, std::size_t>* all_;
+    std::string key_;
+  };
   /// Of those that would be kept: `too_many_sandboxes` when there are as many as the key may have.
-  [[nodiscard]] Task<Result<>> admit_kept(Driver* driver, ApiKey key);
+  [[nodiscard]] Task<Result<std::unique_ptr<Keeping>>> admit_kept(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   /// Now that the record of another one can be seen by all processes.
   [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
@@ -160,6 +177,7 @@ class Fleet {
   KeyCache* keys_;
   const Templates* templates_;
   Admission admission_;
+  std::map<std::string, std::size_t> being_kept_;  ///< by the digest of the key
   Changes changes_;
 };
 

@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -45,10 +47,13 @@ Task<Result<bool>> Fleet::has_too_many(Driver* driver, ApiKey key) {
   co_return all.size() > key.max_sandboxes;
 }
 
-Task<Result<>> Fleet::admit_kept(Driver* driver, ApiKey key) {
-  if (key.max_stopped == 0) co_return Result<>{};
+Task<Result<std::unique_ptr<Fleet::Keeping>>> Fleet::admit_kept(Driver* driver, ApiKey key) {
+  if (key.max_stopped == 0) co_return nullptr;
+  auto keeping = std::make_unique<Keeping>(&being_kept_, key.sha256);
+  // Those before it: what is not in the records now was counted here.
+  const std::size_t under_way = being_kept_[key.sha256];
   SKIFF_CO_TRY(auto kept, co_await names_of(driver, key, is_kept));
-  if (kept.size() < key.max_stopped) co_return Result<>{};
+  if (kept.size() + under_way <= key.max_stopped) co_return std::move(keeping);
   co_return fail(Errc::too_many_sandboxes, "this API key may keep " + std::to_string(key.max_stopped) +
                                                " sandboxes that do not run: remove or start one");
 }

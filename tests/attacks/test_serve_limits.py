@@ -1,5 +1,6 @@
 """What a key of `skiff serve` may have is not passed by records that nobody can read, by a second key, or by what a sandbox does to itself."""
 
+import concurrent.futures
 import os
 import signal
 
@@ -198,3 +199,13 @@ def test_a_name_that_changes_hands_is_listed_for_who_has_it(serving):
         made(server, key, {"name": "box"})
         assert ids(server, key) == ["box"] and ids(server, stranger) == []
         assert server.request("DELETE", "/v1/sandboxes/box", key=key).status == 204
+
+
+def test_what_is_stopped_at_once_is_counted_at_once(serving):
+    key = serving.key("one", "--max-sandboxes", "5", "--max-stopped", "1")
+    server = serving.start()
+    boxes = [made(server, key)["id"] for _ in range(5)]
+    with concurrent.futures.ThreadPoolExecutor(len(boxes)) as pool:
+        statuses = list(pool.map(lambda box: server.request("POST", f"/v1/sandboxes/{box}/stop", {}, key).status, boxes))
+    assert statuses.count(200) == 1 and statuses.count(429) == 4, statuses
+    assert len(ids(server, key, "?state=stopped")) == 1
