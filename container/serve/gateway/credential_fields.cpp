@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::array<std::string_view, 2> kAlways{"X-API-Key", "X-Skiff-Token"};
 constexpr std::string_view kAccessTokenField = "X-Access-Token";
+constexpr std::string_view kCookieField = "Cookie";
 constexpr std::string_view kClearSiteData = "Clear-Site-Data";
 
 bool is_same_name(std::string_view a, std::string_view b) {
@@ -24,6 +25,32 @@ bool is_same_name(std::string_view a, std::string_view b) {
     return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   };
   return std::ranges::equal(a, b, {}, plain, plain);
+}
+
+std::string_view bare_part(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+/// One alone goes: pages of other sandboxes below the domain can set cookies for all of them.
+std::string plain_cookies(std::string_view field) {
+  std::string kept;
+  for (const auto& part : std::views::split(field, ';')) {
+    const std::string_view one = bare_part({part.begin(), part.end()});
+    if (!one.empty() && !shows_credential(one)) kept.append(kept.empty() ? "" : "; ").append(one);
+  }
+  return kept;
+}
+
+void remove_from_cookies(protocol::Headers& fields) {
+  std::vector<std::string> kept;
+  for (const auto [name, value] : fields) {
+    if (protocol::same_text(name, kCookieField)) kept.push_back(plain_cookies(value));
+  }
+  fields.remove(kCookieField);
+  for (const std::string& cookies : kept) {
+    if (!cookies.empty()) fields.add(kCookieField, cookies);
+  }
 }
 
 }  // namespace
@@ -36,6 +63,7 @@ bool shows_credential(std::string_view value) {
 }
 
 void remove_credentials(protocol::Headers& fields, bool keeps_access_token) {
+  remove_from_cookies(fields);
   std::vector<std::string> names;
   for (const auto [name, value] : fields) {
     const bool is_named = std::ranges::any_of(kAlways, [&](std::string_view one) { return is_same_name(name, one); });
@@ -53,9 +81,7 @@ void keep_cookies_of_others(protocol::Headers& answer) {
   for (const auto [name, value] : answer) {
     if (!protocol::same_text(name, kClearSiteData)) continue;
     for (const auto& part : std::views::split(value, ',')) {
-      std::string_view one{part.begin(), part.end()};
-      one.remove_prefix(std::min(one.find_first_not_of(kBlanks), one.size()));
-      one = one.substr(0, one.find_last_not_of(kBlanks) + 1);
+      const std::string_view one = bare_part({part.begin(), part.end()});
       if (one.contains('*')) keep(R"("cache", "storage", "executionContexts")");
       if (!one.contains('*') && !protocol::same_text(one, R"("cookies")") && !one.empty()) keep(one);
     }

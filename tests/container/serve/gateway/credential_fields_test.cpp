@@ -52,6 +52,13 @@ TEST(CredentialFields, GoAndOthersStay) {
   EXPECT_FALSE(fields.contains("X_Access_Token"));
 }
 
+TEST(CredentialFields, OfCookiesOneAloneGoes) {
+  protocol::Headers fields{{"Cookie", "a=1; x=" + kShownKey + ";b=2"}, {"cookie", "y=" + kShownKey}, {"Cookie", "c=3"}};
+  remove_credentials(fields, false);
+  EXPECT_EQ(fields.count("Cookie"), 2);
+  EXPECT_EQ(fields.get("Cookie"), "a=1; b=2");
+}
+
 TEST(CredentialFields, OfAnAnswerEndNoCookiesOfOthers) {
   const auto left = [](const std::string& value) {
     protocol::Headers answer{{"clear-site-data", value}};
