@@ -39,6 +39,12 @@ std::optional<Remote> remote_of(const std::string& text) {
   return Remote{text.substr(0, colon), path.empty() ? "." : path};
 }
 
+/// The destination of several. "NAME:" is the sandbox's own directory, and a slash behind it would be the container's.
+std::string as_directory(const std::string& to) {
+  if (to.ends_with('/')) return to;
+  return to + (remote_of(to) && to.find(':') + 1 == to.size() ? "./" : "/");
+}
+
 constexpr std::size_t kArchiveBlock = std::size_t{256} << 10U;
 
 /// Redraws one line some times a second, and when all is there.
@@ -177,6 +183,7 @@ class Copy final : public Invocation {
     const std::string to = std::move(arguments.words.back());
     arguments.words.pop_back();
     const std::vector<std::string>& sources = arguments.words;
+    if (to.empty()) co_return fail(Errc::invalid_field, "the destination is empty: write . for this directory");
     const auto there = remote_of(to);
     for (const std::string& source : sources) {
       if (remote_of(source).has_value() != there.has_value()) continue;
@@ -204,7 +211,7 @@ class Copy final : public Invocation {
     TarSummary all;
     for (const std::string& source : sources) {
       // Of several each goes below the destination, which is a directory then.
-      const std::string into = sources.size() > 1 && !to.ends_with('/') ? to + "/" : to;
+      const std::string into = sources.size() > 1 ? as_directory(to) : to;
       auto copied = co_await copy(agents, source, into, shows_progress() && !context->options().quiet);
       if (copied) {
         add(all, std::move(*copied));
