@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -46,6 +47,13 @@ struct Watch::State {
   struct Moved {
     int parent;
     std::string name;
+    bool operator==(const Moved&) const = default;
+  };
+  /// A directory was moved to the name of another one: that one has changed places with it, or was empty and is gone.
+  struct Exchange {
+    Moved from;
+    Moved to;
+    int displaced;
   };
 
   Result<bool> drain(Clock::time_point now) {
@@ -77,6 +85,7 @@ struct Watch::State {
     // Directories may have come and gone unseen: begin anew. The kernel gives new numbers, so that what is still said
     // of the old ones is not taken for news.
     moved.clear();
+    swapped.reset();
     directories.remove_all();
     if (auto started = directories.start({}); !started) {
       if (started.error().code == Errc::path_not_found) gone = true;
@@ -106,6 +115,12 @@ struct Watch::State {
     if (above.contains(event.wd) && (event.mask & (IN_DELETE | IN_MOVE_SELF)) != 0) look_whether_gone();
     if (!directories.knows(event.wd)) return;
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
+    // The link count of what is gone has changed; what has changed places gets no such event.
+    if (swapped && swapped->displaced == event.wd && name.empty() && (event.mask & (IN_ATTRIB | IN_DELETE_SELF)) != 0) {
+      swapped.reset();
+      directories.remove(event.wd, false);
+      return;
+    }
     if ((event.mask & IN_MOVE_SELF) != 0) {
       if (directories.is_top(event.wd)) look_whether_gone();
       return;
@@ -207,7 +222,18 @@ struct Watch::State {
 
   void appear(int parent, const std::string& name, const std::string& path, bool is_directory) {
     log.add({.type = Type::created, .path = path, .is_directory = is_directory});
-    if (is_directory) adopt(parent, name, true);
+    if (!is_directory) return;
+    take_over(parent, name);
+    adopt(parent, name, true);
+  }
+
+  /// A directory has this name now: what was moved away from it is out of sight, and no more known by it.
+  void take_over(int parent, const std::string& name) {
+    for (auto& [cookie, from] : moved) {
+      if (from.parent != parent || from.name != name) continue;
+      directories.drop(parent, name);
+      from.parent = WatchDirectories::kNone;
+    }
   }
 
   void adopt(int parent, const std::string& name, bool tell) {
@@ -230,7 +256,15 @@ struct Watch::State {
     const Moved old = std::move(from->second);
     moved.erase(from);
     if (!is_directory) return;
-    if (!told) directories.drop(event.wd, name);  // an empty directory that it took the place of
+    take_over(event.wd, name);
+    // Of an exchange (renameat2(2)) two renames are told. The first one has put both in their places.
+    const auto both = std::exchange(swapped, std::nullopt);
+    if (both && both->from == Moved{event.wd, name} && both->to == old) return;
+    const int displaced = told ? WatchDirectories::kNone : directories.exchange(old.parent, old.name, event.wd, name);
+    if (displaced != WatchDirectories::kNone) {
+      swapped = {.from = old, .to = {event.wd, name}, .displaced = displaced};
+      return;
+    }
     if (!directories.move(old.parent, old.name, event.wd, name)) adopt(event.wd, name, false);
   }
 
@@ -246,6 +280,7 @@ struct Watch::State {
   std::unordered_map<std::uint32_t, std::string> unfinished;  // temporary names that were moved, by the cookie
   Moved published = {WatchDirectories::kNone, {}};            // what was put in its place last, and from
   std::string exchanged;                                      // which temporary name
+  std::optional<Exchange> swapped = {};                       // of which the second half may come
   std::unordered_set<int> above;                              // watches on the directories that hold this one
   bool overflowed = false;
   bool gone = false;

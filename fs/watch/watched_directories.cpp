@@ -176,6 +176,24 @@ bool WatchDirectories::move(int parent, const std::string& name, int new_parent,
   return true;
 }
 
+int WatchDirectories::exchange(int parent, const std::string& name, int other_parent, const std::string& other_name) {
+  const auto from = directories_.find(parent);
+  const auto to = directories_.find(other_parent);
+  if (from == directories_.end() || to == directories_.end()) return kNone;
+  const auto one = from->second.children.find(name);
+  const auto other = to->second.children.find(other_name);
+  if (one == from->second.children.end() || other == to->second.children.end()) return kNone;
+  if (one->second == other->second) return kNone;
+  std::swap(one->second, other->second);
+  Directory& first = directories_.at(other->second);
+  first.parent = other_parent;
+  first.name = other_name;
+  Directory& second = directories_.at(one->second);
+  second.parent = parent;
+  second.name = name;
+  return one->second;
+}
+
 std::string WatchDirectories::path_of(int watch, std::string_view name) const {
   std::vector<std::string_view> names;
   if (!name.empty()) names.push_back(name);

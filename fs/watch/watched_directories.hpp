@@ -39,6 +39,8 @@ class WatchDirectories {
   void remove_all();
   /// False when that directory was not watched.
   bool move(int parent, const std::string& name, int new_parent, const std::string& new_name);
+  /// Puts two directories in each other's places. Gives the second one, or kNone when not both are watched.
+  int exchange(int parent, const std::string& name, int other_parent, const std::string& other_name);
 
   [[nodiscard]] bool knows(int watch) const { return directories_.contains(watch); }
   [[nodiscard]] bool is_top(int watch) const noexcept { return watch == top_watch_; }
