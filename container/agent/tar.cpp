@@ -163,14 +163,17 @@ class Unpacking {
     if (archive_write_finish_entry(to_) < ARCHIVE_WARN && written) {
       written = archive_failure(to_, "write \"" + at.string() + "\"");
     }
-    if (written && std::rename(beside.c_str(), at.c_str()) != 0) {
-      written = std::unexpected{system_error(errno, "create \"" + at.string() + "\"")};
+    const bool is_there = written && std::rename(beside.c_str(), at.c_str()) == 0;
+    if (written && !is_there) {
+      std::error_code error{errno, std::generic_category()};
+      // A mount can't be replaced: its contents are.
+      if (error == std::errc::device_or_resource_busy) {
+        files::copy_file(beside, at, files::copy_options::overwrite_existing, error);
+      }
+      if (error) written = std::unexpected{system_error(error.value(), "create \"" + at.string() + "\"")};
     }
-    if (written) {
-      ++summary.entries;
-    } else {
-      ::unlink(beside.c_str());
-    }
+    if (!is_there) ::unlink(beside.c_str());
+    if (written) ++summary.entries;
     return written;
   }
 

@@ -18,6 +18,7 @@
 #include "fs/archive/extract_check.hpp"
 #include "fs/archive/tar.hpp"
 #include "fs/path/descend.hpp"
+#include "fs/path/descriptor.hpp"
 #include "fs/path/owner.hpp"
 #include "fs/path/path.hpp"
 #include "fs/path/temporary_name.hpp"
@@ -200,8 +201,9 @@ class Extraction {
       directories_.push_back({path, entry, info.st_dev, info.st_ino});
       return {};
     }
-    if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return failed("replace ");
-    if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name);
+    const bool stays = ::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT;
+    if (stays && (errno != EBUSY || entry.kind != TarEntry::Kind::file)) return failed("replace ");
+    if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name, stays);
     if (entry.kind == TarEntry::Kind::link) {
       if (::symlinkat(entry.target.c_str(), directory, name.c_str()) != 0) return failed("make the link ");
       set_link_times(directory, name, times_of(entry));
@@ -216,9 +218,30 @@ class Extraction {
     return {};
   }
 
-  Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
-    const UniqueFd file{
-        ::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600)};
+  /// Of a mount, which can't be replaced, the contents are.
+  static Result<UniqueFd> open_mount(int directory, const std::string& path, const std::string& name) {
+    UniqueFd file{::openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    const auto failed = [&] { return std::unexpected{system_error(errno, "write " + in_quotes(path))}; };
+    if (!file) return failed();
+    SKIFF_TRY(const auto status, status_of(file.get()));
+    SKIFF_TRY_VOID(check_regular(status.st_mode, path));
+    if (is_private_to_kernel(file.get(), status.st_mode)) {
+      return fail(Errc::permission_denied,
+                  "write " + in_quotes(path) + ": a file of the kernel's that is this process's");
+    }
+    if (::ftruncate(file.get(), 0) != 0) return failed();
+    return file;
+  }
+
+  /// `in_place`: it is a mount.
+  Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name,
+                     bool in_place) {
+    UniqueFd file;
+    if (in_place) {
+      SKIFF_TRY(file, open_mount(parent_.get(), path, name));
+    } else {
+      file.reset(::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600));
+    }
     const auto failed = [&] { return std::unexpected{system_error(errno, "make the file " + in_quotes(path))}; };
     if (!file) return failed();
     for (std::uint64_t end = 0;;) {
@@ -232,7 +255,9 @@ class Extraction {
       end = at + got;
     }
     const auto times = times_of(entry);
-    if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
+    // A mount may be somebody else's.
+    const bool is_set = ::fchmod(file.get(), mode_of(entry)) == 0 && ::futimens(file.get(), times.data()) == 0;
+    if (!is_set && !(in_place && errno == EPERM)) {
       return std::unexpected{system_error(errno, "set the mode and the time of " + in_quotes(path))};
     }
     return {};
