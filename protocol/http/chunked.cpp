@@ -49,11 +49,28 @@ Result<> ChunkedDecoder::step(char c) {
         state_ = State::size_line_feed;
         return {};
       }
+      if (takes_spaces_ && (c == ' ' || c == '\t')) {
+        if (++extension_bytes_ > kMostExtensionBytes) return bad_chunk("a chunk extension is longer than 256 bytes");
+        state_ = State::size_spaces;
+        return {};
+      }
       if (c != ';') return bad_chunk("a chunk's size is followed by something else than CRLF or an extension");
       extension_bytes_ = 0;
       state_ = State::extension;
       return {};
     }
+    case State::size_spaces:
+      if (c == '\r') {
+        state_ = State::size_line_feed;
+        return {};
+      }
+      if (c == ';') {
+        state_ = State::extension;
+        return {};
+      }
+      if (c != ' ' && c != '\t') return bad_chunk("a chunk's size is followed by a space and something else");
+      if (++extension_bytes_ > kMostExtensionBytes) return bad_chunk("a chunk extension is longer than 256 bytes");
+      return {};
     case State::extension:
       if (c == '\r') {
         state_ = State::size_line_feed;
@@ -73,6 +90,7 @@ Result<> ChunkedDecoder::step(char c) {
     case State::payload_line_feed:
       if (c != '\n') return bad_chunk("a carriage return without a line feed");
       digits_ = 0;
+      extension_bytes_ = 0;
       state_ = State::size_first;
       return {};
     case State::trailer:

@@ -16,6 +16,9 @@ namespace skiff::protocol {
 /// own reader takes bare line feeds within an extension, so it is not used here.)
 class ChunkedDecoder {
  public:
+  /// `takes_spaces`: blanks may stand behind a size, as some servers write them, and their clients take them.
+  explicit ChunkedDecoder(bool takes_spaces = false) noexcept : takes_spaces_{takes_spaces} {}
+
   /// What the next bytes are: take `payload_left()` bytes as payload, or give more framing to `consume`.
   [[nodiscard]] bool done() const noexcept { return state_ == State::done; }
   /// Bytes of the current chunk that are still to come, 0 between chunks.
@@ -34,6 +37,7 @@ class ChunkedDecoder {
   enum class State : unsigned char {
     size_first,
     size,
+    size_spaces,
     extension,
     size_line_feed,
     payload,
@@ -49,6 +53,7 @@ class ChunkedDecoder {
   static constexpr std::size_t kMostExtensionBytes = 256;  ///< of one chunk
   static constexpr std::size_t kMostTrailerBytes = 8 * 1024;
 
+  bool takes_spaces_;
   State state_ = State::size_first;
   std::uint64_t left_ = 0;
   std::size_t digits_ = 0;

@@ -296,7 +296,7 @@ Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<Stat
       continue;
     }
     self->keep_alive = head->keep_alive;
-    self->input->begin_body(head->body);
+    self->input->begin_body(head->body, self->options.bare_feeds);
     const bool upgraded = head->status == 101 || (self->method == "CONNECT" && head->status / 100 == 2);
     if (!upgraded && self->input->body_done()) self->body_ended();
     co_return head;

@@ -88,11 +88,11 @@ void HttpInput::note(std::size_t got) noexcept {
   if (got == 0) ended_ = true;
 }
 
-void HttpInput::begin_body(BodyFraming framing) {
+void HttpInput::begin_body(BodyFraming framing, bool takes_spaces) {
   framing_ = framing;
   left_ = framing.kind == BodyFraming::Kind::length ? framing.length : 0;
   if (framing.kind == BodyFraming::Kind::chunked) {
-    chunks_ = std::make_unique<ChunkedDecoder>();
+    chunks_ = std::make_unique<ChunkedDecoder>(takes_spaces);
   } else {
     chunks_.reset();
   }

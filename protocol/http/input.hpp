@@ -56,7 +56,7 @@ class HttpInput {
   }
 
   /// How the body that follows is framed.
-  void begin_body(BodyFraming framing);
+  void begin_body(BodyFraming framing, bool takes_spaces = false);
   /// What the body is read for holds until then: what has not come by that time is refused with `unauthenticated`.
   void end_body_at(WallTime end) noexcept { body_end_ = end; }
   [[nodiscard]] bool body_done() const noexcept { return body_done_; }
