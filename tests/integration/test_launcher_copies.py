@@ -348,3 +348,65 @@ def test_what_the_agent_has_left_out_is_told(skiff, said, to):
     if to != "-":
         said["trailers"] = {"X-Skiff-Left-Out": "1"}
         assert json.loads(skiff("cp", "-o", "json", "box:tree", to, status=1)[0])["left_out"] == 1
+
+
+# --- several, modes, what the user has ---
+
+@pytest.mark.parametrize("to", ["box:", "box:.", "box:./"])
+def test_several_go_into_the_sandboxs_own_directory(skiff, to):
+    for name in "one", "two":
+        (skiff.work / name).write_text(name)
+    skiff("cp", "one", "two", to)
+    assert (skiff.root() / "one").read_text() == "one" and (skiff.root() / "two").read_text() == "two"
+
+
+def test_an_empty_destination_is_none(skiff):
+    (skiff.root() / "one").touch()
+    (skiff.root() / "two").touch()
+    for words in ["box:one"], ["box:one", "box:two"]:
+        assert "destination is empty" in skiff("cp", *words, "", status=125)[1]
+
+
+@pytest.mark.parametrize("to", ["new", "there", "contents"])
+def test_a_directory_that_comes_out_is_as_private_as_it_was(skiff, to):
+    (skiff.root() / "ssh").mkdir(mode=0o700)
+    (skiff.root() / "ssh/key").write_text("secret")
+    if to == "there":
+        (skiff.work / "ssh").mkdir(mode=0o755)
+    words = {"new": ("box:ssh", "new"), "there": ("box:ssh", "."), "contents": ("box:ssh/.", "contents")}[to]
+    skiff("cp", *words)
+    assert oct((skiff.work / ("ssh" if to == "there" else to)).stat().st_mode & 0o7777) == "0o700"
+
+
+def test_a_directory_that_only_gets_more_in_it_keeps_its_mode(skiff):
+    (skiff.root() / "open").mkdir(mode=0o755)
+    (skiff.root() / "open/file").touch()
+    (skiff.work / "mine").mkdir(mode=0o700)
+    skiff("cp", "box:open/.", "mine")
+    assert oct((skiff.work / "mine").stat().st_mode & 0o7777) == "0o700"
+
+
+def test_a_users_link_to_a_directory_is_not_replaced_by_one(skiff):
+    (skiff.root() / "site/uploads").mkdir(parents=True)
+    (skiff.root() / "site/uploads/new").touch()
+    (skiff.work / "site").mkdir()
+    (skiff.work / "data").mkdir()
+    (skiff.work / "site/uploads").symlink_to("../data")
+    err = skiff("cp", "box:site", ".", status=125)[1]
+    assert "site/uploads" in err and "is a link" in err
+    assert os.readlink(skiff.work / "site/uploads") == "../data" and not list((skiff.work / "data").iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+@pytest.mark.parametrize("way", ["in", "out"])
+def test_a_file_that_is_a_mount_gets_other_contents(skiff, way):
+    top, source = (skiff.root(), skiff.work) if way == "in" else (skiff.work, skiff.root())
+    (source / "new").write_text("new\n")
+    (top / "below").write_text("a longer old text\n")
+    (top / "hosts").touch()
+    subprocess.run(["mount", "--bind", top / "below", top / "hosts"], check=True)
+    try:
+        skiff("cp", *(("new", "box:hosts") if way == "in" else ("box:new", "hosts")))
+        assert (top / "below").read_text() == "new\n" and not list(top.glob(".skiff-*"))
+    finally:
+        subprocess.run(["umount", top / "hosts"], check=True)

@@ -157,3 +157,11 @@ def test_a_client_that_is_gone_takes_the_other_side_along(agent):
         assert begun.wait(30)
         sock.close()
         until(lambda: ended, what="the end behind")
+
+
+@pytest.mark.parametrize("blanks", [" ", "  \t", " ;name=value", "      "])
+def test_blanks_behind_the_size_of_a_chunk_are_passed_over(way, blanks):
+    whole = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2{blanks}\r\nok\r\n0{blanks}\r\n\r\n"
+    with Upstream(saying(whole)) as upstream:
+        assert ask(way, upstream.port).body == b"ok"
+

@@ -1,6 +1,8 @@
 """Watches of directories through the API: what is told, over server-sent events and WebSockets, and where one goes on."""
 
+import ctypes
 import json
+import os
 import shutil
 
 import pytest
@@ -21,6 +23,13 @@ def watched(stream):
     for line in iter(stream.file.readline, b""):
         if line.startswith(b"data: "):
             yield json.loads(line[6:])
+
+
+def exchange(one, other):
+    """renameat2(2) with RENAME_EXCHANGE."""
+    at_cwd, with_each_other = -100, 2
+    if ctypes.CDLL(None, use_errno=True).renameat2(at_cwd, os.fsencode(one), at_cwd, os.fsencode(other), with_each_other) != 0:
+        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 def until_told(events, kind, path):
@@ -114,3 +123,63 @@ def test_a_cursor_of_the_past_is_told_that_something_may_be_missing(agent, folde
 def test_a_cursor_that_is_none_is_refused(agent):
     assert agent.request("GET", f"{FILES}:watch", headers={"Last-Event-ID": "soon"}).problem(400, "invalid_field")
     assert agent.request("GET", f"{FILES}:watch?cursor=-1").problem(400, "invalid_field")
+
+
+def end_of(events, folder, number):
+    """What is told until a file of this name, which is made now in the watched directory itself."""
+    (folder / f"end-{number}").touch()
+    return {(event["type"], event["path"]) for event in until_told(events, "created", f"w/end-{number}")}
+
+
+@pytest.mark.parametrize("how", ["replaced", "renamed", "back"])
+def test_a_directory_whose_name_is_taken_again_is_still_watched(agent, folder, how):
+    """`mv dist old; mv new dist`, as deployments do it: what is moved away is given up a little later, what has its name then is not."""
+    for path in "w/dist/sub", "w/other/sub", "new/sub":
+        (agent.root / path).mkdir(parents=True)
+    old = agent.root / "old"
+    try:
+        with agent.stream("GET", f"{FILES}:watch?path=w&recursive=true") as stream:
+            events = watched(stream)
+            next(events)
+            (folder / "dist").rename(old)
+            {"replaced": agent.root / "new", "renamed": folder / "other", "back": old}[how].rename(folder / "dist")
+            # The first one that was moved away and did not come back is told of after it was given up.
+            (folder / "gone").mkdir()
+            (folder / "gone").rename(agent.root / "gone")
+            until_told(events, "deleted", "w/gone")
+            (folder / "dist/later").touch()
+            (folder / "dist/sub/later").touch()
+            told = end_of(events, folder, 1)
+        assert {("created", "w/dist/later"), ("created", "w/dist/sub/later")} <= told
+    finally:
+        for name in "old", "new", "gone":
+            shutil.rmtree(agent.root / name, ignore_errors=True)
+
+
+@pytest.mark.parametrize("below", ["a b", "a/sub b/sub", "a b/sub"])
+def test_directories_that_change_places_are_told_by_their_new_names(agent, folder, below):
+    one, other = (folder / name for name in below.split())
+    for name in "a/sub", "b/sub":
+        (folder / name).mkdir(parents=True)
+    with agent.stream("GET", f"{FILES}:watch?path=w&recursive=true") as stream:
+        events = watched(stream)
+        next(events)
+        exchange(one, other)
+        end_of(events, folder, 1)
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_dir()]
+        for path in paths:
+            (path / "new").touch()
+        told = end_of(events, folder, 2)
+        assert {path for kind, path in told if kind == "created"} == {f"{path.relative_to(agent.root)}/new" for path in paths} | {"w/end-2"}
+
+
+def test_an_empty_directory_that_was_replaced_is_no_exchange(agent, folder):
+    (folder / "a/sub").mkdir(parents=True)
+    (folder / "b").mkdir()
+    with agent.stream("GET", f"{FILES}:watch?path=w&recursive=true") as stream:
+        events = watched(stream)
+        next(events)
+        (folder / "a").rename(folder / "b")
+        (folder / "b").rename(folder / "a")
+        (folder / "a/sub/new").touch()
+        assert ("created", "w/a/sub/new") in end_of(events, folder, 1)
