@@ -33,7 +33,8 @@ std::string trial_key(const std::string& shell, const SessionSpec& wanted) {
        {std::uint64_t{file.st_dev}, std::uint64_t{file.st_ino}, static_cast<std::uint64_t>(file.st_size),
         static_cast<std::uint64_t>(file.st_mtim.tv_sec), static_cast<std::uint64_t>(file.st_mtim.tv_nsec),
         static_cast<std::uint64_t>(file.st_ctim.tv_sec), static_cast<std::uint64_t>(file.st_ctim.tv_nsec),
-        std::uint64_t{wanted.stateful_shell}, std::uint64_t{wanted.login_shell}}) {
+        std::uint64_t{wanted.stateful_shell}, std::uint64_t{wanted.login_shell},
+        static_cast<std::uint64_t>(wanted.isolation)}) {
     key.append(1, ' ').append(std::to_string(number));
   }
   return key;

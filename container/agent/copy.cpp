@@ -1,6 +1,7 @@
 #include "container/agent/copy.hpp"
 
 #include <array>
+#include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -46,6 +47,7 @@ struct RemoteEntry {
   std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
   std::uint64_t size = 0;
   std::string target = {};  ///< of a link
+  std::string mode = {};    ///< in octal
 };
 
 /// `session_files` is as `files_of` gives it.
@@ -56,7 +58,7 @@ Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string session_files,
   SKIFF_CO_TRY_VOID(page.check());
   if (items.empty()) co_return std::unexpected{foreign_answer("it does not say what \"" + path + "\" is")};
   AgentAnswer item{items.front(), "an item of its list"};
-  RemoteEntry entry{item.text("type"), item.number("size").value_or(0), item.text("target")};
+  RemoteEntry entry{item.text("type"), item.number("size").value_or(0), item.text("target"), item.text("mode")};
   const std::string code = item.text("error/code");
   const std::string detail = item.text("error/detail");
   SKIFF_CO_TRY_VOID(item.check());
@@ -98,6 +100,15 @@ Error leads_nowhere(const std::string& link) {
 Error no_place_for_a_copy(const std::string& path) {
   return {Errc::not_a_regular_file,
           "\"" + path + "\" is there, and is neither a file nor a directory: it would be lost"};
+}
+
+/// The archive of a directory holds what is in it, and not the directory.
+std::optional<unsigned> mode_of(const RemoteEntry& directory) {
+  const std::string& text = directory.mode;
+  unsigned mode = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return mode;
 }
 
 /// What a copy of it is called in another directory.
@@ -277,7 +288,7 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress,
                                   std::string session) {
   SKIFF_CO_TRY(auto there, co_await follow(agent, files_of(session), from));
-  // `..` is no name for a copy: it would lie beside its destination.
+  // A copy cannot be called `..`: it would lie beside its destination.
   const std::string name = split(from).name;
   const bool contents = name == "." || name == "..";
   const bool is_directory = there.entry.type == "directory";
@@ -291,7 +302,8 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   SKIFF_CO_TRY_VOID(co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
-  TarTarget target{.path = std::move(to), .is_new = is_new, .is_file = !is_directory};
+  TarTarget target{.path = std::move(to), .is_new = is_new, .is_file = !is_directory, .mode = {}};
+  if (is_directory && is_new) target.mode = mode_of(there.entry);
   Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
   TaskGroup group{agent->executor()};
   Result<> received = fail(Errc::cancelled, "the transfer was given up");

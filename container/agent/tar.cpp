@@ -144,7 +144,12 @@ class Unpacking {
   /// One that is there keeps out whom it has kept out: it is the user's own, or was made for what is in it.
   Result<> take_directory(archive_entry* entry, const files::path& at) {
     struct stat there{};
-    if (!is_new_ && ::lstat(at.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {
+    const bool is_there = ::lstat(at.c_str(), &there) == 0;
+    if (is_there && S_ISLNK(there.st_mode)) {  // libarchive would remove it
+      return fail(Errc::path_escapes_root,
+                  "\"" + at.string() + "\" is a link, and a directory in the archive would take its place");
+    }
+    if (!is_new_ && is_there && S_ISDIR(there.st_mode)) {
       archive_entry_set_perm(entry, (archive_entry_perm(entry) | S_IRWXU) & there.st_mode & kPermissions);
     }
     return take_entry(entry, at);
@@ -260,6 +265,14 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   if (error) {
     return std::unexpected{system_error(error.value(), "find \"" + target.path.parent_path().string() + "\"")};
   }
+  const UniqueFd directory{target.mode ? ::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1};
+  const auto set_mode = [&](unsigned more) -> Result<> {
+    // Somebody else's directory, that was there before, keeps its own.
+    if (!directory || ::fchmod(directory.get(), (*target.mode & kPermissions) | more) == 0 || errno == EPERM) return {};
+    return std::unexpected{system_error(errno, "set the mode of \"" + base.string() + "\"")};
+  };
+  // Nobody sees more of what is in it than may in the end.
+  SKIFF_TRY_VOID(set_mode(0700));
   Unpacking unpacking{tar.get(), disk.get(), base, target};
   for (;;) {
     archive_entry* entry = nullptr;
@@ -280,6 +293,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   }
   if (archive_write_close(disk.get()) < ARCHIVE_WARN)
     return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
+  SKIFF_TRY_VOID(set_mode(0));
   return std::move(unpacking.summary);
 }
 

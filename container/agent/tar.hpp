@@ -36,9 +36,10 @@ using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)
 
 /// Where the entries of an archive go.
 struct TarTarget {
-  std::filesystem::path path;  ///< its parent exists
-  bool is_new = false;         ///< made for this: else directories in it let nobody in whom they kept out
-  bool is_file = false;        ///< the archive holds one file, which gets this path; else a directory's entries
+  std::filesystem::path path;         ///< its parent exists
+  bool is_new = false;                ///< made for this: else directories in it let nobody in whom they kept out
+  bool is_file = false;               ///< the archive holds one file, which gets this path; else a directory's entries
+  std::optional<unsigned> mode = {};  ///< that this directory, which exists, gets; nothing: it keeps its own
 };
 
 /// Unpacks what a sandbox sent, which is not trusted. An entry that would leave the target, through `..`, an absolute

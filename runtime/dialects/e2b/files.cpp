@@ -103,9 +103,7 @@ Task<Result<std::string>> take_parts(Call* call, const Place* place, const Metad
     SKIFF_CO_TRY(const bool more, co_await body.next_part());
     if (!more) break;
     if (body.head().name != kPart) continue;
-    if (path && taken.size() > 1) {
-      co_return fail(Errc::invalid_request, "a path in the query is for one file", "path");
-    }
+    if (path && taken.size() > 1) co_return fail(Errc::invalid_request, "a path in the query is for one file", "path");
     std::string name = path ? std::string{*path} : body.head().filename.value_or("");
     SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(name)));
     if (!paths.insert(upload.path).second) {
