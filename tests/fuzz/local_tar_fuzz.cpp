@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "container/agent/pack.hpp"
 #include "container/agent/tar.hpp"
 #include "tests/support/tar_bytes.hpp"
 #include "tests/support/temporary_directory.hpp"
