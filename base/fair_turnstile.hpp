@@ -24,7 +24,7 @@ class FairTurnstile {
     Turnstile::Place of_all;
   };
   [[nodiscard]] Task<Place> enter(std::string who);
-  /// Who is in, or waits.
+  /// The number of holders that have a place or wait for one.
   [[nodiscard]] std::size_t holders();
 
  private:

@@ -13,8 +13,8 @@ namespace skiff {
 /// A limit that holders share, and what each of them has of it: tenants, credentials, source addresses. It refuses
 /// nothing by itself. There are two rules for those who do. `leaves_room`: a holder has at most as much as the others
 /// leave free, half of all when he is alone, so the next one always finds some. Or, where a holder may have all that
-/// nobody else wants, `most_of`: whoever has the most makes room. It knows those alone who have something, and each
-/// call takes the logarithm of their number. Reactor thread only.
+/// nobody else wants, `who_has_most`: whoever has the most makes room. It knows those alone who have something, and
+/// each call takes the logarithm of their number. Reactor thread only.
 class Shares {
  private:
   using Holder = std::pair<const std::string, std::size_t>;
@@ -30,7 +30,7 @@ class Shares {
   [[nodiscard]] std::size_t holders() const noexcept { return ordered_.size(); }
   /// Whether he may have so much more.
   [[nodiscard]] bool leaves_room(std::string_view holder, std::size_t more = 1) const;
-  /// Who has the most; null when nobody has any. It is good until something changes.
+  /// The holder with the most; null if nobody has any. The pointer is valid until a share changes.
   [[nodiscard]] const std::string* who_has_most() const noexcept {
     return ordered_.empty() ? nullptr : &(*ordered_.rbegin())->first;
   }

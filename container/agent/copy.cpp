@@ -111,7 +111,7 @@ std::optional<unsigned> mode_of(const RemoteEntry& directory) {
   return mode;
 }
 
-/// What a copy of it is called in another directory.
+/// The name of a copy in another directory.
 Result<std::string> name_of(const files::path& from) {
   files::path plain = from;
   while (!plain.has_filename() && plain.has_relative_path()) plain = plain.parent_path();

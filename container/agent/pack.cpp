@@ -26,10 +26,11 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t kPackBlock = std::size_t{256} << 10U;
-/// Of a file that does not say its size, as those of /proc. It has to be known before the first byte is sent.
+/// Limit of a file that does not tell its size, as those of /proc: it is read whole first, as the header needs the
+/// size.
 constexpr std::size_t kMostUnsized = std::size_t{64} << 20U;
 constexpr unsigned kModeBits = 07777;
-/// Of the format: a header is a record, contents fill whole ones, two empty ones end it (tar(5)).
+/// A header is one record, contents fill whole records, and two empty records end the archive (tar(5)).
 constexpr std::uint64_t kRecord = 512;
 constexpr std::uint64_t kArchiveEnd = 2 * kRecord;
 
@@ -179,7 +180,7 @@ class Packing {
     }
   }
 
-  /// Of several names of one file the first one has it.
+  /// The first name of a file carries its contents; later names are hard links to it.
   Result<> take_file(const PackedPlace& at, const struct stat& seen) {
     const auto first = names_.find(id_of(seen));
     if (first != names_.end()) {
@@ -225,7 +226,7 @@ class Packing {
       summary.bytes += *got;
       left -= *got;
       if (left == 0) return {};
-      // Of a file that grows meanwhile no more is taken than its header said.
+      // A file that grows meanwhile is cut at the size in its header.
       got = read_into(file, block.first(std::min<std::uint64_t>(block.size(), left)));
       // The archive fills it up: its header has gone.
       if (!got) return note(at, got.error().message + ": its last " + std::to_string(left) + " bytes are zeros");

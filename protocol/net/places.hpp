@@ -63,7 +63,8 @@ class Places {
     Place& operator=(const Place&) = delete;
 
     /// The client has shown a credential: the connection stays for as long as it likes, and nobody with fewer wants
-    /// its place. False when there is no room: it stays a stranger's. Each request may be another holder's.
+    /// its place. False if all slots are taken: the connection stays a stranger's. Each request may be another
+    /// holder's.
     [[nodiscard]] bool vouch(Holder holder = {});
     [[nodiscard]] bool vouched() const noexcept { return state_ == State::vouched; }
     /// Whose it is; its source's until it is vouched for.

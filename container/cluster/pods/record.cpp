@@ -19,7 +19,7 @@ namespace {
 /// A record without a Pod is younger than this while the Pod is being made.
 constexpr std::chrono::minutes kBeingMade{1};
 
-/// Why one whose Pod is gone is no more, when nobody has written anything.
+/// Why a sandbox whose Pod is gone does not run, if nobody wrote down a cause.
 constexpr std::string_view kDeleted = "its pod was deleted: by a drain of its node, or by somebody";
 
 /// Also for the moment in which its containers have ended and its phase does not say so yet.
@@ -230,7 +230,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   const bool is_late = made && now - *made >= kBeingMade + record.spec.wait;
   if (!has_content && is_late) sandbox.was_never_up = true;
   if (sandbox.state == SandboxState::failed) {
-    // Also one that can't be brought up again for now: what it has is on its volumes.
+    // A sandbox that cannot be started now is kept, too: its data is on its volumes.
     if (has_content && !is_at_deadline(sandbox)) sandbox.was_broken = true;
     sandbox.was_never_up = !has_content;
   }

@@ -127,7 +127,7 @@ Task<Result<std::optional<std::string>>> StreamCall::next_message(const std::fun
     if (!share_->hold(messages_.held() + kPiece)) {
       co_return fail(Errc::resource_exhausted, std::string{protocol::kNoReceiveRoom});
     }
-    // While nothing comes there is no room for it.
+    // The buffer is allocated when bytes have come, not while the stream is idle.
     auto ready = co_await call.request.http.body_readable();
     std::string piece(ready ? kPiece : 1, '\0');
     Result<std::size_t> got = std::unexpected{ready ? Error{} : ready.error()};
