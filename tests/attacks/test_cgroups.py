@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -35,10 +36,31 @@ unshare -UrmC mount -t cgroup2 none anew 2>/dev/null && echo mounted as root of 
 echo done
 """
 
+# The same without harm: the command itself is moved, into a cgroup of its own and back. Each cgroup that takes it is printed.
+HARMLESS = """
+for group in "$@"; do
+  mine="$group/itest-$$"
+  if mkdir "$mine" && (echo $$ > "$mine/cgroup.procs" || [ -e "$mine/tasks" ]) && echo $$ > "$group/cgroup.procs" && rmdir "$mine"; then
+    echo "$group"
+  fi
+done
+"""
+
 
 @pytest.fixture(params=["protect", "landlock"])
 def level(request):
     return request.param
+
+
+def open_to(agent, groups):
+    """Those of the cgroups that a command without isolation can do something with: that others are refused them says nothing
+    of isolation."""
+    result = agent.run(argv=["sh", "-c", HARMLESS, "sh", *map(str, groups)], session=agent.session(isolation="none"))
+    for group in groups:
+        for made in group.glob("itest-*"):
+            with contextlib.suppress(OSError):
+                made.rmdir()
+    return [pathlib.Path(line) for line in result["stdout"].splitlines()], result["stderr"]
 
 
 def attacked_by(agent, level, groups):
@@ -62,9 +84,36 @@ def attacked_by(agent, level, groups):
 def test_of_root_they_reach_no_cgroup(agent, level):
     if not MOUNTS:
         pytest.skip("no cgroup can be written to here")
+    if not open_to(agent, MOUNTS)[0]:
+        pytest.skip("root can't write to any cgroup here, isolated or not")
     own = pathlib.Path(f"/proc/{agent.pid}/cgroup").read_text()
     assert attacked_by(agent, level, MOUNTS) == "done\n"
     assert pathlib.Path(f"/proc/{agent.pid}/cgroup").read_text() == own
+
+
+def may_write(path):
+    """Whether user 1000 may, to whom the way there may be closed."""
+    become = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
+    return subprocess.run([*become, "test", "-w", path], timeout=20).returncode == 0
+
+
+@contextlib.contextmanager
+def reached(group):
+    """The cgroup at a path that is open to user 1000: its own, or that of a mount."""
+    if may_write(group / "cgroup.procs"):
+        yield group
+        return
+    place = pathlib.Path(tempfile.mkdtemp(prefix="itest-", dir="/tmp"))
+    try:
+        place.chmod(0o755)
+        if subprocess.run(["mount", "--bind", group, place], capture_output=True, timeout=20).returncode != 0:
+            pytest.skip("user 1000 reaches no cgroup here")
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", place], check=True, timeout=20)
+    finally:
+        place.rmdir()
 
 
 @pytest.fixture
@@ -76,11 +125,14 @@ def delegated():
     group = mount / ("itest-" + os.urandom(6).hex())
     agents = group / "agent"
     agents.mkdir(parents=True)
-    for path in (group, agents, *group.glob("cgroup.*"), *agents.glob("cgroup.*")):
-        os.chown(path, 1000, 1000)
-    yield group
-    agents.rmdir()
-    group.rmdir()
+    try:
+        for path in (group, agents, *group.glob("cgroup.*"), *agents.glob("cgroup.*")):
+            os.chown(path, 1000, 1000)
+        with reached(group) as place:
+            yield place
+    finally:
+        agents.rmdir()
+        group.rmdir()
 
 
 def test_of_the_agents_user_they_do_not_reach_what_was_delegated(start_agent, tmp_path, delegated, level):
@@ -88,7 +140,11 @@ def test_of_the_agents_user_they_do_not_reach_what_was_delegated(start_agent, tm
     become = ["sh", "-c", f'echo $$ > {delegated}/agent/cgroup.procs && chown -R 1000:1000 "$PWD" && '
               'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"', "sh"]
     agent = start_agent("--cgroup", "none", wrapper=become)
-    assert attacked_by(agent, level, [delegated / "agent", delegated]) == "done\n"
+    groups = [delegated / "agent", delegated]
+    open_ones, why_not = open_to(agent, groups)
+    if open_ones != groups:
+        pytest.skip("user 1000 can't write to what was delegated to it here: " + why_not.replace("\n", " "))
+    assert attacked_by(agent, level, groups) == "done\n"
     assert str(agent.pid) in (delegated / "agent/cgroup.procs").read_text().split()
     result = agent.run("echo x > here; mkdir -p a/b; mv here a/b/there; cat a/b/there; rm -r a; ls",
                        session=agent.session(isolation="protect"))
