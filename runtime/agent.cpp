@@ -25,7 +25,6 @@ sessions::SupervisorLimits supervisor_limits(const Settings& settings, const Inh
           .remembered_ids = settings.idempotency_ids,
           .remember_ids_for = settings.idempotency_window,
           .cgroup = settings.cgroup,
-          .warm_shells = settings.warm_shells,
           .open_files = inherited.open_files.rlim_cur};
 }
 
@@ -189,8 +188,6 @@ OwnLimits::Kept Agent::keep_limits() {
   const OwnLimits::Kept kept = own_limits_.keep();
   if (kept.restored) {
     log::warning("limits of the agent's own had been lowered from outside: they are as before");
-    // One that was started meanwhile has them as they were.
-    supervisor.warm_shells.let_all_go();
   }
   if (!kept.lost.empty()) {
     fail(std::string{kept.lost} + " of the agent was lowered from outside, and it can't take it back");

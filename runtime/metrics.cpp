@@ -71,7 +71,6 @@ MetricsTable metrics_table(const Measured& m) {
       {"skiff_commands_live", "Commands that are starting or running, or whose pipes are still open.", Gauge{m.live_commands}},
       {"skiff_commands_started_total", "Commands that were started, including those that could not be spawned.",
        Counters{m.commands.started}},
-      {"skiff_commands_warm_total", "Commands among these that ran in a warm shell (--warm-shells).", Counters{m.commands.warm_starts}},
       {"skiff_commands_ended_total", "Commands whose main process has ended, by cause.", Counters{m.commands.ended}, by_cause()},
       {"skiff_spawn_duration_seconds", "Time from the request for a process to its running program, including the wait for a thread.",
        Histograms{m.commands.spawn}},

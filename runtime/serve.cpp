@@ -206,7 +206,6 @@ Task<> run_until_stopped(Running* running) {
   for (const auto& dialect : running->dialects) co_await dialect->stop();
   beside.cancel();
   co_await beside.join();
-  co_await running->agent.supervisor.warm_shells.close();
   co_await running->agent.supervisor.tasks.join();
   co_await running->agent.supervisor.budget.drain();
   running->agent.executor.context().stop();

@@ -163,8 +163,6 @@ std::vector<Setting> rows(Settings& s) {
        "Writable cgroup v2 directory in which commands with memory_bytes, pids or cpu_millis get a leaf. auto: the agent's own cgroup, if it is writable; none: no such limits."},
       {"spawn-threads", "SKIFF_SPAWN_THREADS", Count{&s.spawn_threads, 1, 64}, "N", kProcess,
        "Threads that start processes."},
-      {"warm-shells", "SKIFF_WARM_SHELLS", Count{&s.warm_shells, 0, 16}, "N", kProcess,
-       "Spare shells that are started ahead for each kind in use, so that the next command starts faster. They end after a minute without a command. 0: none."},
       {"disk-threads", "SKIFF_DISK_THREADS", Count{&s.disk_threads, 1, 64}, "N", kProcess,
        "Threads for short work on files and for output on disk."},
   };

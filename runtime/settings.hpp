@@ -93,7 +93,6 @@ struct Settings {
   Milliseconds idle_ttl{0};                 ///< how long the sandbox may be idle; 0: for ever
   std::uint64_t memory_guard_percent = 95;  ///< of the container's memory; 0: off
   std::uint64_t spawn_threads = 4;
-  std::uint64_t warm_shells = 2;
   std::uint64_t disk_threads = 2;
 
   // From the command line only

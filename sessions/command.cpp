@@ -152,7 +152,6 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.err = std::move(pipes->child_err);
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
-  request.shell = launch.line;
   // Its time runs from here: a program on a disk that hangs may take long to start.
   self->watch_time();
   if (CgroupHome::is_for(self->spec_.limits)) {
@@ -182,11 +181,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
     co_return;
   }
   self->state_ = State::running;
-  log::debug("command started", {{"session", self->session_},
-                                 {"command", self->spec_.id},
-                                 {"pid", started->pid},
-                                 {"path", started->is_warm ? "waiting shell" : "new process"},
-                                 {"program", shortened(program)}});
+  log::debug(
+      "command started",
+      {{"session", self->session_}, {"command", self->spec_.id}, {"pid", *started}, {"program", shortened(program)}});
 
   const auto add_pump = [&](UniqueFd source, Stream stream) {
     if (!source) return;

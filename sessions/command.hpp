@@ -35,7 +35,6 @@ struct Launch {
   std::shared_ptr<ShellRun> shell;   ///< the command's part in its session's state; null: none
   std::optional<Credentials> user;
   std::shared_ptr<const Ruleset> rules;  ///< to be put on; null: none
-  bool line = false;                     ///< argv is the shell with a line
 };
 
 enum class State : std::uint8_t { starting, running, ended };

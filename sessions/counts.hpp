@@ -14,7 +14,6 @@ struct Counts {
   static constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::spawn_failed) + 1;
 
   std::array<std::uint64_t, 1> started{};
-  std::array<std::uint64_t, 1> warm_starts{};  ///< of these, by a shell that waited
   std::array<std::uint64_t, kCauses> ended{};  ///< by Cause
   std::array<Histogram, 1> spawn;  ///< from the request to the running program, the wait for a thread included
 

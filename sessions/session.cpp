@@ -184,7 +184,6 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
   if (spec.line) prepare_line(spec, shell, std::move(names), launch, environment);
   launch.env = environment.block();
   launch.rules = place_.rules;
-  launch.line = spec.line.has_value();
   return launch;
 }
 
@@ -326,7 +325,6 @@ Task<> Session::close(Cause cause) {
   const auto all = commands();
   for (const auto& command : all) command->end(cause);
   closing_.notify_all();
-  supervisor_.warm_shells.forget(place_.rules);
   Deadline limit{supervisor_.executor, [&all, cause] {
                    for (const auto& command : all) command->kill(cause);
                  }};

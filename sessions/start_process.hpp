@@ -13,20 +13,14 @@ namespace skiff::sessions {
 
 struct Supervisor;
 
-struct StartedProcess {
-  pid_t pid = 0;
-  bool is_warm = false;  ///< a shell that waited
-};
-
-/// Gives the request to a shell that waits, where there is one that may do it, and else starts a process. Its pid, or
-/// at which stage it failed; `ended` is called once, from the reactor, later, and `leader` says whose the pid is; may
-/// be null. Reactor thread only; cancellation does not interrupt it. `start` is set while a process is being made, for
-/// `give_up_start`; may be null, else outlives the call.
-[[nodiscard]] Task<std::expected<StartedProcess, SpawnFailure>> start_process(Supervisor* supervisor,
-                                                                              SpawnRequest request,
-                                                                              Reaper::Handler ended,
-                                                                              std::shared_ptr<Leader> leader,
-                                                                              AnnouncedSpawn* start = nullptr);
+/// Starts a process and tells the reaper. Returns its pid, or at which stage it failed; `ended` is called once, from
+/// the reactor, later, and `leader` says whose the pid is; may be null. Reactor thread only; cancellation does not
+/// interrupt it. `start` is set while a process is being made, for `give_up_start`; may be null, else outlives the
+/// call.
+[[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
+                                                                     Reaper::Handler ended,
+                                                                     std::shared_ptr<Leader> leader,
+                                                                     AnnouncedSpawn* start = nullptr);
 
 /// A start that has not begun fails with ECANCELED; one that hangs in exec is killed, and counts as started. To be
 /// repeated until `start_process` returns: it may be just between the two.

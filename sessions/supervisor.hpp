@@ -22,7 +22,6 @@
 #include "sessions/process/reaper.hpp"
 #include "sessions/process/spawn.hpp"
 #include "sessions/process/users.hpp"
-#include "sessions/process/warm/warm_shells.hpp"
 #include "sessions/retention.hpp"
 
 namespace skiff::sessions {
@@ -41,7 +40,6 @@ struct SupervisorLimits {
   std::size_t remembered_ids = 100'000;
   std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};
   std::string cgroup = "none";  ///< where commands with limits get a cgroup: see `CgroupHome`
-  std::size_t warm_shells = 2;  ///< that wait for each kind of command: see `WarmShells`
   rlim_t open_files = 1024;     ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
 };
 
@@ -57,7 +55,6 @@ struct Supervisor {
         cgroups{limits.cgroup},
         spawner{spawn_threads},
         reaper{on},
-        warm_shells{on, spawner, reaper, limits.warm_shells},
         budget{on, disk_pool, std::move(output)},
         pump_turns{on},
         reader_turns{on},
@@ -124,7 +121,6 @@ struct Supervisor {
   std::size_t holder_looks = 0;              ///< under way, or waiting for their turn
   Spawner spawner;
   Reaper reaper;
-  WarmShells warm_shells;
   OutputBudget budget;
   Turns pump_turns;
   Turns reader_turns;

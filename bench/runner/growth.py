@@ -24,7 +24,7 @@ class Measured:
 
     def __init__(self, folder: Folder, *more: str):
         self.server = Server(folder, "skiff", "--max-commands", "1100", "--max-sessions", "1100", "--max-connections", "1300",
-                             "--max-ended-commands", "1100", "--warm-shells", "0", *more)
+                             "--max-ended-commands", "1100", *more)
         self.client = Client(self.server)
 
     def __enter__(self):

@@ -168,14 +168,13 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         state[f"skiff.plain.{name}"] = at(bench.shell, path, False)
         state[f"skiff.state.{name}"] = at(bench.shell, path, True)
 
-    # One command at a time with a pause before each, as people and agents work: the shell is there when it comes.
-    warm = groups["warm"] = {}
+    # One command at a time with a pause before each, as people and agents work.
+    paced = groups["paced"] = {}
     pause = {"pause_us": PAUSE_US}
     for name, path in (("sh", "/bin/sh"), ("bash", "/bin/bash")):
-        warm[f"floor.paced.{name}"] = at(bench.tool, "bare_spawn", "--pause-us", PAUSE_US, *seconds, "--", path, "-c", "true")
+        paced[f"floor.paced.{name}"] = at(bench.tool, "bare_spawn", "--pause-us", PAUSE_US, *seconds, "--", path, "-c", "true")
         for how, stateful in (("plain", False), ("state", True)):
-            warm[f"skiff.warm.{how}.{name}"] = at(bench.shell, path, stateful, **pause)
-            warm[f"skiff.cold.{how}.{name}"] = at(bench.shell, path, stateful, "skiff --warm-shells 0", **pause)
+            paced[f"skiff.paced.{how}.{name}"] = at(bench.shell, path, stateful, **pause)
 
     stream = groups["stream"] = {}
     for kind in ("bare", "skiff"):

@@ -80,13 +80,9 @@ def all_rows() -> list[Row]:
                   "bare spawn"),
         ]
     for name in ("sh", "bash"):
-        for how, what, most in (("plain", "WAIT", 0.4), ("state", "stateful session,", 1.0)):
-            title = f"{what} `{name} -c true` after a pause"
-            place = (f"skiff.warm.{how}.{name}", "p50_us")
-            rows += [
-                ratio("warm", f"{title}, p50", "us", place, (f"floor.paced.{name}", "p50_us"), "bare spawn", most=most),
-                ratio("warm", f"{title}, p50", "us", place, (f"skiff.cold.{how}.{name}", "p50_us"), "itself, cold"),
-            ]
+        for how, what in (("plain", "WAIT"), ("state", "stateful session,")):
+            rows.append(ratio("paced", f"{what} `{name} -c true` after a pause, p50", "us",
+                              (f"skiff.paced.{how}.{name}", "p50_us"), (f"floor.paced.{name}", "p50_us"), "bare spawn"))
 
     for name, title in (("tiny", "tiny static program"), ("sh", "`sh -c 'echo hi'`")):
         rows.append(ratio("stream", f"first byte of STREAM, {title}, p50", "us", (f"skiff.first.{name}", "p50_us"),

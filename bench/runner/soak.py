@@ -167,14 +167,11 @@ def soak(folder: Folder, seconds: float, quiet: bool) -> dict:
 
 
 def _children(server: Server) -> list[str]:
-    """But for shells that wait."""
     found = []
     for task in Path(f"/proc/{server.process.pid}/task").iterdir():
         for pid in (task / "children").read_text().split():
             try:
-                name = Path(f"/proc/{pid}/comm").read_text().strip()
+                found.append(Path(f"/proc/{pid}/comm").read_text().strip())
             except OSError:
                 continue
-            if name != "skiff-waits":
-                found.append(name)
     return found

@@ -275,13 +275,6 @@ Task<std::expected<pid_t, SpawnFailure>> Spawner::spawn(SpawnRequest request, bo
   co_return result;
 }
 
-Task<bool> Spawner::find_local(std::string places) {
-  auto look = [&places] { return LocalPlaces::are_local(places); };
-  const bool local = co_await pool_.run(std::move(look));
-  if (local) local_.note(places);
-  co_return local;
-}
-
 std::expected<pid_t, SpawnFailure> Spawner::spawn_here(const SpawnRequest& request) {
   thread_local LaunchPad pad;
   return spawn_from(pad, request);

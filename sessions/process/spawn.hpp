@@ -48,7 +48,6 @@ struct SpawnRequest {
   /// behind those that follow, which start with the agent's priority.
   int nice = 3;
   AnnouncedSpawn announced;  ///< always given where a Reaper runs
-  bool shell = false;        ///< a shell with a line to run: one that waits already may do it (`WarmShells`)
 };
 
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own
@@ -72,11 +71,6 @@ class Spawner {
   /// The same, in the calling thread, whose end the child doesn't survive: for benchmarks and tests. Without
   /// `announced`, the caller waits for the child.
   [[nodiscard]] static std::expected<pid_t, SpawnFailure> spawn_here(const SpawnRequest& request);
-
-  /// Reactor thread. Whether `places` are local (`LocalPlaces`): at once if that is known, else from one of the
-  /// threads.
-  [[nodiscard]] bool knows_local(const std::string& places) const { return local_.knows(places); }
-  [[nodiscard]] Task<bool> find_local(std::string places);
 
   /// For what else a start has to look up.
   [[nodiscard]] BlockingPool& threads() noexcept { return pool_; }

@@ -81,19 +81,6 @@ def test_an_isolated_command_changes_nothing_of_its_agent(agent, isolated):
     assert agent.request("GET", "/healthz").status == 200
 
 
-def test_nor_does_one_that_a_waiting_shell_runs(agent, isolated):
-    before = state_of(agent.pid)
-
-    def a_shell_had_waited():
-        result = agent.run(f"exec {sys.executable} -", session=isolated, stdin=ATTEMPTS)
-        assert result["stdout"] == "refused\n" * COUNT, result
-        assert state_of(agent.pid) == before
-        return re.search(r"^skiff_commands_warm_total [1-9]", agent.request("GET", "/metrics").text, re.MULTILINE)
-
-    agent.run("true", session=isolated)
-    until(a_shell_had_waited, what="a command of a shell that has waited")
-
-
 def test_nor_of_another_command(agent, isolated):
     victim = agent.start(argv=["sleep", "100"])
     text = f"import resource; resource.prlimit({victim['pid']}, resource.RLIMIT_RTTIME, (1000, 1000))"
@@ -158,17 +145,6 @@ def test_commands_get_the_limits_of_the_agents_start(agent, name):
     assert limits_of_commands(agent) == expected
     assert resource.prlimit(agent.pid, NUMBERS[name]) == before
     until(lambda: "they are as before" in agent.log(), what="the line that says so")
-
-
-def test_so_do_shells_that_were_waiting(start_agent):
-    agent = start_agent("--warm-shells", "2")
-    expected = agent.run("ulimit -f; ulimit -c")["stdout"]
-    hard = resource.prlimit(agent.pid, resource.RLIMIT_FSIZE)[1]
-    # Those that wait from then on were started with it.
-    lower(agent, "FSIZE", (0, hard))
-    until(agent.waiting_shells, what="a shell that waits")
-    for _ in range(3):
-        assert agent.run("ulimit -f; ulimit -c")["stdout"] == expected
 
 
 @pytest.mark.parametrize("name, found_by", [*((name, "a command") for name in NEEDED if name != "NOFILE"), ("FSIZE", "a probe")])

@@ -117,7 +117,7 @@ def test_strangers_do_not_take_the_descriptors(crowded):
 
 def test_strangers_do_not_take_the_agents_descriptors(start_agent):
     from confined import with_descriptors
-    agent = start_agent("--warm-shells", "0", wrapper=with_descriptors(256))
+    agent = start_agent(wrapper=with_descriptors(256))
     assert "the agent takes 28 connections" in agent.log()
     with contextlib.ExitStack() as held:
         for _ in range(256):

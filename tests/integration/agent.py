@@ -59,8 +59,6 @@ class Agent:
             file.write_text("".join(line + "\n" for line in (self.token, *tokens)))
             file.chmod(0o600)
             options = ["--token-file", file]
-        if "SKIFFD_WARM_SHELLS" in os.environ:
-            options += ["--warm-shells", os.environ["SKIFFD_WARM_SHELLS"]]
         self.stderr_path = folder / f"stderr-{self.mark}"
         with open(self.stderr_path, "wb") as stderr:
             self.process = subprocess.Popen(
@@ -97,16 +95,11 @@ class Agent:
         return line.decode().splitlines()[0]
 
     def _warm_up(self):
-        """One command and one look at a directory, then count descriptors: what is opened once and kept is not a leak. With
-        SKIFFD_WARM_SHELLS also a shell line, so that the test's own find a shell that waits."""
+        """One command and one look at a directory, then count descriptors: what is opened once and kept is not a leak."""
         self.request("GET", "/v1/files:list?limit=1")
         done = self.request("POST", "/v1/commands", json={"argv": ["true"], "id": "warm-up"})
         if done.status == 200:
             self.request("DELETE", "/v1/commands/warm-up")
-        expected = int(os.environ.get("SKIFFD_WARM_SHELLS", 0))
-        if expected and self.request("POST", "/v1/commands", json={"command": ":", "id": "warm-up"}).status == 200:
-            self.request("DELETE", "/v1/commands/warm-up")
-            until(lambda: len(self.waiting_shells()) == expected, what="shells that wait")
         if not proc.descriptors(self.pid):
             return  # only root may look at those of a process that can't be traced
         counts = []
@@ -241,14 +234,8 @@ class Agent:
         """Live processes that came from this agent."""
         return proc.belonging(self.mark, self.folder, but=(self.pid,))
 
-    def waiting_shells(self):
-        """The pids of those that were started ahead and run no command yet."""
-        return [pid for pid, name in proc.children(self.pid).items() if name.startswith("skiff-waits")]
-
     def descriptor_count(self):
-        """Without the library that makes shells wait, and a socket for each that does."""
-        shells = len(self.waiting_shells())
-        return sum("skiff-wait" not in link for link in proc.descriptors(self.pid).values()) - shells
+        return len(proc.descriptors(self.pid))
 
     def _delete_everything(self):
         for kept in ("commands", "sessions"):
@@ -262,8 +249,7 @@ class Agent:
         assert self.request("GET", "/healthz").status == 200
         self._delete_everything()
         until(lambda: not self.strays(), what=f"processes that are left: {self.strays()}")
-        until(lambda: len(proc.children(self.pid)) == len(self.waiting_shells()),
-              what=f"children or zombies: {proc.children(self.pid)}")
+        until(lambda: not proc.children(self.pid), what=f"children or zombies: {proc.children(self.pid)}")
         if self.baseline is not None:
             until(lambda: self.descriptor_count() <= self.baseline, 10,
                   f"{self.baseline} descriptors at first, now {sorted(proc.descriptors(self.pid).items())}")

@@ -56,7 +56,7 @@ def connections_until_there_are_no_more(agent, held):
 
 @pytest.fixture
 def agent(start_agent):
-    agent = start_agent("--warm-shells", "0", wrapper=with_descriptors(ALL))
+    agent = start_agent(wrapper=with_descriptors(ALL))
     agent.request("PUT", "/v1/files/f", body=b"here")
     (agent.root / "d").mkdir()
     return agent
@@ -114,7 +114,7 @@ def test_a_command_has_all_of_its_streams_or_does_not_start(agent, start_agent):
     # It takes fewer connections than it has descriptors for: others hold those.
     with contextlib.ExitStack() as inherited:
         others = [inherited.enter_context(open(os.devnull)).fileno() for _ in range(ALL - 32)]
-        agent = start_agent("--warm-shells", "0", wrapper=with_descriptors(ALL), pass_fds=others)
+        agent = start_agent(wrapper=with_descriptors(ALL), pass_fds=others)
     says = {"argv": ["sh", "-c", "echo out; echo err >&2"]}
     with contextlib.ExitStack() as held:
         kept = Kept(agent)

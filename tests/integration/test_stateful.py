@@ -186,7 +186,7 @@ def test_children_see_no_descriptor_and_no_variable_of_it(shell):
 def test_ps_shows_the_command_and_not_the_script(shell):
     shell.saves("V=1")
     started = shell.agent.start("echo ready; read -r x", shell.sid, stdin_open=True)
-    # Empty while the program is still being loaded, and another while a shell that waited takes the command over.
+    # Empty while the program is still being loaded.
     until(lambda: "echo ready; read -r x" in proc.command_line(started["pid"]))
     assert len(proc.command_line(started["pid"])) < 200
     shell.agent.request("POST", f"/v1/sessions/{shell.sid}/commands/{started['id']}/stdin?eof=true", body=b"")

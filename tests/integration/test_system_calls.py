@@ -16,12 +16,11 @@ from tools import tool
 
 MIB = 1 << 20
 
-# What one costs at most: about a quarter above what was counted when the line was written, and for commands (`tiny`, `warm` and
-# `stateful`, which cost 68, 79 and 100 on a quiet machine) above what they cost on one that compiles beside it.
+# What one costs at most: about a quarter above what was counted when the line was written, and for commands (`tiny` and
+# `stateful`, which cost 68 and 100 on a quiet machine) above what they cost on one that compiles beside it.
 BUDGETS = {
     "health": 6,
     "tiny": 95,
-    "warm": 120,
     "stateful": 150,
     "get": 24,
     "put": 34,
@@ -117,7 +116,6 @@ def test_each_path_keeps_its_budget_of_system_calls(traced, tmp_path):
     over = [
         cost(traced, "health", lambda: request("GET", "/healthz"), 50),
         cost(traced, "tiny", lambda: command(argv=["/bin/busybox", "true"]), 30),
-        cost(traced, "warm", lambda: command(command="true"), 30),
         cost(traced, "stateful", lambda: command("kept", command="true"), 30),
         cost(traced, "get", lambda: request("GET", "/v1/files/small"), 50),
         cost(traced, "put", lambda: request("PUT", "/v1/files/written", b"x" * 4096), 50),

@@ -193,8 +193,6 @@ TESTED_ELSEWHERE = {
     "sessions/retention.cpp": "tests/integration drives it through the real binary",
     "sessions/output/segment.cpp": "tests/sessions/output/log_test.cpp and tests/sessions/output/model_test.cpp",
     "sessions/start_process.cpp": "tests/integration drives it through the real binary",
-    "sessions/process/warm/static_preload.cpp": "tests/sessions/process/warm/warm_shells_test.cpp and tests/integration/test_warm_shells.py",
-    "sessions/process/warm/preload.cpp": "tests/sessions/process/warm/warm_shells_test.cpp preloads it",
 }
 
 # Tests of a concept that several files make up together.

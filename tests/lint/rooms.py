@@ -39,7 +39,6 @@ ARROWS = {
 
     "sessions": ((ALL,), "commands and sessions: their start, ids that run once, life, end and retention; conditions to wait for"),
     "sessions/process": ((), "starting a process, its tag, tree, user, limits, terminal, cgroup and end"),
-    "sessions/process/warm": (("sessions/process",), "shells that wait, and the library that makes them wait"),
     "sessions/output": ((), "the log of a command: what is kept (store, spool), its readers (cursors) and the gaps that they are told, fairness among them"),
     "sessions/shell": (("sessions/process",), "the stateful shell: its script, and the state between two commands"),
     "sessions/host": (("sessions/process",), "the container: memory guard, statistics, listening ports"),

@@ -28,48 +28,6 @@ CommandSpec held_up() {
   return spec;
 }
 
-struct WithWarmShells : Supervised {
-  explicit WithWarmShells(Executor executor) : Supervised{executor, bounds()} {}
-  static SupervisorLimits bounds() {
-    SupervisorLimits bounds = limits();
-    bounds.warm_shells = 1;
-    return bounds;
-  }
-};
-
-/// A line that exits with 126, and has these files.
-Task<std::shared_ptr<Command>> run_with(Supervised& here, std::map<int, std::string> files) {
-  auto command = std::make_shared<Command>(here.supervisor, "s", CommandSpec{});
-  Launch launch;
-  launch.argv = {"/bin/sh", "-c", "exit 126"};
-  launch.cwd = "/";
-  launch.files = std::move(files);
-  launch.line = true;
-  command->launch(std::move(launch));
-  co_await command->gone();
-  co_return command;
-}
-
-CO_TEST(Command, WhoseWaitingShellCouldNotBecomeItHasFailedToStart, WithWarmShells& here) {
-  const auto first = co_await run_with(here, {});
-  EXPECT_EQ(first->exit_status()->cause, Cause::exited);
-  rlimit own{};
-  CO_ASSERT_TRUE(::getrlimit(RLIMIT_NOFILE, &own) == 0);
-  std::shared_ptr<Command> command;
-  do {
-    co_await pass(executor, 10ms);  // shells are started when nothing else is
-    command = co_await run_with(here, {{static_cast<int>(own.rlim_cur), "no descriptor has this number"}});
-  } while (command->pid() == 0);  // it was started cold
-  CO_ASSERT_TRUE(command->exit_status());
-  const ExitStatus& status = *command->exit_status();
-  EXPECT_EQ(status.cause, Cause::spawn_failed);
-  EXPECT_EQ(status.exit_code, 126);
-  CO_ASSERT_TRUE(status.failure);
-  EXPECT_EQ(status.failure->stage, "descriptors");
-  EXPECT_EQ(status.failure->error, EBADF);
-  EXPECT_FALSE(status.failure->message.empty());
-}
-
 CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader, Supervised& here) {
   const auto session = here.registry.find("default").value();
   CommandSpec spec = held_up();

@@ -21,7 +21,6 @@ struct Supervised {
   static sessions::SupervisorLimits limits() {
     sessions::SupervisorLimits limits;
     limits.kill_grace = std::chrono::milliseconds{0};
-    limits.warm_shells = 0;
     return limits;
   }
   Task<std::shared_ptr<sessions::Session>> session(std::string id) {
@@ -35,7 +34,6 @@ struct Supervised {
   /// Before it goes out of scope.
   Task<> close() {
     co_await registry.drain();
-    co_await supervisor.warm_shells.close();
     co_await supervisor.tasks.join();
     co_await supervisor.budget.drain();
   }
