@@ -1,7 +1,6 @@
 #include "sessions/command.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,19 +49,6 @@ std::string_view shortened(std::string_view text) {
 /// A shell's status of a program that a signal has ended, less the signal.
 constexpr int kShellsSignal = 128;
 
-/// A file in memory for the child to read.
-Result<UniqueFd> memory_file(const std::string& content) {
-  UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
-  if (!file) return std::unexpected{system_error(errno, "make a file for the script")};
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t wrote = ::write(file.get(), content.data() + done, content.size() - done);
-    if (wrote < 0) return std::unexpected{system_error(errno, "write the script")};
-    done += static_cast<std::size_t>(wrote);
-  }
-  ::lseek(file.get(), 0, SEEK_SET);
-  return file;
-}
-
 /// As a shell would say: 127 not found, 126 found but not to be run.
 int exit_code_of(const SpawnFailure& failure) {
   return failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
@@ -85,35 +71,19 @@ Command::Command(Supervisor& supervisor, std::string session, CommandSpec spec)
                              .checksum = spec_.checksum})},
       changed_{supervisor.executor} {}
 
-void Command::launch(Launch launch) {
+void Command::launch(SpawnRequest request, std::shared_ptr<ShellRun> shell) {
+  shell_ = std::move(shell);
   started_at_ = wall_now();
   started_steady_ = std::chrono::steady_clock::now();
   tag_ = supervisor_.spawner.new_tag();
   supervisor_.begin_life();
   counted_ = true;
   ++supervisor_.counts.started[0];
-  supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(launch)));
+  supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(request)));
 }
 
 Task<> Command::started() {
   while (state_ == State::starting) co_await changed_.wait();
-}
-
-std::expected<std::vector<std::pair<UniqueFd, int>>, SpawnFailure> Command::open_files(const Launch& launch) const {
-  // errno is read before what has been opened is closed again.
-  const auto failed = [](const Error& error) { return std::unexpected{SpawnFailure{"script", errno, error.message}}; };
-  std::vector<std::pair<UniqueFd, int>> files;
-  for (const auto& [descriptor, content] : launch.files) {
-    auto file = memory_file(content);
-    if (!file) return failed(file.error());
-    files.emplace_back(std::move(*file), descriptor);
-  }
-  if (shell_) {
-    auto dump = shell_->open_dump();
-    if (!dump) return failed(dump.error());
-    if (*dump) files.emplace_back(std::move(*dump), ShellScript::kDumpFd);
-  }
-  return files;
 }
 
 Task<> Command::keep_state(std::shared_ptr<Command> self) {
@@ -122,7 +92,7 @@ Task<> Command::keep_state(std::shared_ptr<Command> self) {
       co_await shell->conclude(self->reaped_ && WIFEXITED(self->reaped_->status), self->supervisor_.disk);
 }
 
-Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
+Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   // Only the end of its processes ends a command's life: cancelling it half-way would lose their exit.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   Supervisor& supervisor = self->supervisor_;
@@ -134,19 +104,14 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   }
   self->terminal_ = std::move(pipes->terminal);
   self->stdin_inode_ = pipes->stdin_inode;
-  SpawnRequest request;
-  self->shell_ = std::move(launch.shell);
-  auto files = self->open_files(launch);
-  if (!files) {
-    self->spawn_failed(std::move(files.error()));
-    co_return;
+  if (self->shell_) {
+    auto dump = self->shell_->open_dump();
+    if (!dump) {
+      self->spawn_failed({"script", errno, dump.error().message});
+      co_return;
+    }
+    if (*dump) request.extra.emplace_back(std::move(*dump), ShellScript::kDumpFd);
   }
-  request.extra = std::move(*files);
-  request.argv = std::move(launch.argv);
-  request.env = std::move(launch.env);
-  request.cwd = std::move(launch.cwd);
-  request.user = std::move(launch.user);
-  request.ruleset = std::move(launch.rules);
   request.in = std::move(pipes->child_in);
   request.out = std::move(pipes->child_out);
   request.err = std::move(pipes->child_err);

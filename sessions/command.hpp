@@ -26,17 +26,6 @@
 
 namespace skiff::sessions {
 
-/// Everything the kernel needs to start a command, made by its session from the request.
-struct Launch {
-  std::vector<std::string> argv;
-  EnvironmentBlock env;
-  std::string cwd;
-  std::map<int, std::string> files;  ///< what the child reads from memfds, by its descriptor (7, 8)
-  std::shared_ptr<ShellRun> shell;   ///< the command's part in its session's state; null: none
-  std::optional<Credentials> user;
-  std::shared_ptr<const Ruleset> rules;  ///< to be put on; null: none
-};
-
 enum class State : std::uint8_t { starting, running, ended };
 [[nodiscard]] std::string_view name(State state) noexcept;
 
@@ -49,8 +38,10 @@ class Command : public std::enable_shared_from_this<Command> {
  public:
   Command(Supervisor& supervisor, std::string session, CommandSpec spec);
 
-  /// Starts it; once. It is `running`, or ended with cause spawn_failed, when `started()` ends.
-  void launch(Launch launch);
+  /// Starts it; once. Its session has filled `request`, but for the descriptors 0 to 2, the tag and the limits; `shell`
+  /// is its part in the session's state, or null. It is `running`, or ended with cause spawn_failed, when `started()`
+  /// ends.
+  void launch(SpawnRequest request, std::shared_ptr<ShellRun> shell);
   [[nodiscard]] Task<> started();
 
   [[nodiscard]] const std::string& id() const noexcept { return spec_.id; }
@@ -96,7 +87,7 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] Task<bool> waiting_for_input();
 
  private:
-  [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, Launch launch);
+  [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, SpawnRequest request);
   [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
   /// Sends it; false when nobody was there to get it.
@@ -107,9 +98,6 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Once it has ended: gives its place back when the last of its processes that holds a pipe has ended, too.
   [[nodiscard]] static Task<> watch_background(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
-  /// The descriptors beside 0 to 2.
-  [[nodiscard]] std::expected<std::vector<std::pair<UniqueFd, int>>, SpawnFailure> open_files(
-      const Launch& launch) const;
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
   /// Its end, for its log and the agent's.

@@ -57,20 +57,21 @@ std::size_t Session::live_commands() const noexcept {
   return static_cast<std::size_t>(std::ranges::count_if(order_, [](const auto& command) { return !command->over(); }));
 }
 
-void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Launch& launch,
+void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Plan& plan,
                            Environment& environment) const {
+  SpawnRequest& process = plan.process;
   if (!shell_state_) {
-    launch.argv = {shell};
-    if (spec_->login_shell) launch.argv.emplace_back("-l");
-    launch.argv.emplace_back("-c");
+    process.argv = {shell};
+    if (spec_->login_shell) process.argv.emplace_back("-l");
+    process.argv.emplace_back("-c");
     if (spec.line->size() > ShellScript::kLongestArgument) {
       const std::string fd = std::to_string(ShellScript::kCommandFd);
-      launch.argv.insert(launch.argv.end(), {". /proc/self/fd/" + fd, "sh"});
+      process.argv.insert(process.argv.end(), {". /proc/self/fd/" + fd, "sh"});
       // The shell has the file open under a number of its own when it comes to close this one.
-      launch.files[ShellScript::kCommandFd] = "exec " + fd + "<&-\n" + *spec.line;
+      process.texts[ShellScript::kCommandFd] = "exec " + fd + "<&-\n" + *spec.line;
     } else {
-      if (spec.line->starts_with('-') || spec.line->starts_with('+')) launch.argv.emplace_back("--");
-      launch.argv.push_back(*spec.line);
+      if (spec.line->starts_with('-') || spec.line->starts_with('+')) process.argv.emplace_back("--");
+      process.argv.push_back(*spec.line);
     }
     return;
   }
@@ -85,17 +86,17 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      // Limits of its own may end the shell, too.
                      .tells_reading = spec.limits == ResourceLimits{},
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
-  // Not by the launch: a directory that is gone must not keep the session from running anything.
+  // Not by the start: a directory that is gone must not keep the session from running anything.
   if (!spec.cwd && cwd() != first_cwd()) {
     script.cwd = cwd();
     script.fallback_cwd = first_cwd();
-    launch.cwd = "/";
+    process.cwd = "/";
   }
-  launch.argv = script.argv();
-  if (script.is_long()) launch.files[ShellScript::kCommandFd] = script.command_file();
-  if (before) launch.files[ShellScript::kSnapshotFd] = before->script(own, ShellScript::kSnapshotFd);
+  process.argv = script.argv();
+  if (script.is_long()) process.texts[ShellScript::kCommandFd] = script.command_file();
+  if (before) process.texts[ShellScript::kSnapshotFd] = before->script(own, ShellScript::kSnapshotFd);
   environment.keep(ShellScript::kVariable, script.text());
-  launch.shell = std::make_shared<ShellRun>(shell_state_, std::move(own), cwd(), spec.saves_state);
+  plan.shell = std::make_shared<ShellRun>(shell_state_, std::move(own), cwd(), spec.saves_state);
 }
 
 Names Session::take_over_state(const CommandSpec& spec, Environment& environment) const {
@@ -126,8 +127,9 @@ Task<Session::User> Session::find_user(std::optional<std::string> name) const {
   co_return co_await supervisor_.spawner.threads().run(std::move(look));
 }
 
-Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
-  Launch launch;
+Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) const {
+  Plan plan;
+  SpawnRequest& process = plan.process;
   const std::string& shell = spec_->shell ? *spec_->shell : ground_.shell;
   if (spec.line) {
     if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
@@ -136,7 +138,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
       return fail(Errc::invalid_field, "argv must name a program", "/argv");
     }
     if (std::ranges::any_of(spec.argv, has_nul)) return fail(Errc::invalid_field, "argv holds a NUL byte", "/argv");
-    launch.argv = spec.argv;
+    process.argv = spec.argv;
   }
 
   const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
@@ -154,7 +156,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
       if (!ground_.may_switch_user || ::geteuid() != 0) {
         return fail(Errc::cannot_switch_user, "the agent may not run commands as user \"" + *user + "\"", "/user");
       }
-      launch.user = other;
+      process.user = other;
     }
     credentials = other;
   }
@@ -173,18 +175,18 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
   environment.apply(spec.env);
   environment.apply(spec.secret_env);
   if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
-  environment.complete(credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  environment.complete(credentials, process.user.has_value(), shell, spec.terminal.has_value());
   const bool chose_home = ground_.env.contains("HOME") || spec_->env.contains("HOME") || spec.env.contains("HOME");
   // What programs keep there (git's settings, caches) they could not write.
   if (!chose_home && environment.get("HOME") == "/" && !may_write_to_root(credentials)) {
     environment.set("HOME", place_.root);
   }
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
-  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
-  if (spec.line) prepare_line(spec, shell, std::move(names), launch, environment);
-  launch.env = environment.block();
-  launch.rules = place_.rules;
-  return launch;
+  process.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
+  if (spec.line) prepare_line(spec, shell, std::move(names), plan, environment);
+  process.env = environment.block();
+  process.ruleset = place_.rules;
+  return plan;
 }
 
 Result<Session::Started> Session::start(CommandSpec spec, User user) {
@@ -212,8 +214,7 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
   if (!spec.timeout) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
   if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
-  auto launch = prepare(spec, std::move(user));
-  if (!launch) return std::unexpected{launch.error()};
+  SKIFF_TRY(auto plan, prepare(spec, std::move(user)));
 
   if (spec.id.empty()) {
     spec.id = new_id("c-");
@@ -223,7 +224,7 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
   auto command = std::make_shared<Command>(supervisor_, id(), std::move(spec));
   order_.push_back(command);
   commands_.emplace(command->id(), std::prev(order_.end()));
-  command->launch(std::move(*launch));
+  command->launch(std::move(plan.process), std::move(plan.shell));
   supervisor_.tasks.spawn("watch", watch(shared_from_this(), command));
   return Started{std::move(command), false};
 }

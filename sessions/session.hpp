@@ -140,12 +140,17 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Task<Result<std::shared_ptr<const fs::Tree>>> tree();
 
  private:
-  [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec, User found) const;
+  /// How to run a command.
+  struct Plan {
+    SpawnRequest process;
+    std::shared_ptr<ShellRun> shell;  ///< its part in the session's state; null: none
+  };
+  [[nodiscard]] Result<Plan> prepare(const CommandSpec& spec, User found) const;
   /// Of a stateful session: makes `environment` what its commands left, and tells which variables the command that is
   /// to run has to itself.
   [[nodiscard]] Names take_over_state(const CommandSpec& spec, Environment& environment) const;
   /// What runs a shell line; in a stateful session `own` are the variables that this command has to itself.
-  void prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Launch& launch,
+  void prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Plan& plan,
                     Environment& environment) const;
   [[nodiscard]] std::string first_cwd() const;
   void watch_idleness();

@@ -1,6 +1,7 @@
 #include "sessions/process/spawn.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,6 +143,18 @@ std::unexpected<SpawnFailure> failed(LaunchStage stage, int error, const SpawnRe
   return std::unexpected{SpawnFailure{word(stage), error, attempted(stage, request) + ": " + errno_text(error)}};
 }
 
+/// A file in memory for the child to read; none, with errno, where the kernel makes none.
+UniqueFd memory_file(const std::string& text) {
+  UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
+  for (std::size_t done = 0; file && done < text.size();) {
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
+    if (wrote < 0) return {};
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (file) ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
 /// Makes commands go before the agent when memory runs out. Written from here because the child, while it shared the
 /// agent's undumpable memory, could not (proc(5)). Best effort. Between exec and this line the child may have ended,
 /// but not been reaped: its pid is in the announcement.
@@ -182,7 +195,17 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
 
   LaunchPlan plan;
   plan.descriptors = {request.in.get(), request.out.get(), request.err.get()};
-  if (request.extra.size() > kMostExtraDescriptors) return failed(LaunchStage::descriptors, EINVAL, request);
+  if (request.texts.size() + request.extra.size() > kMostExtraDescriptors) {
+    return failed(LaunchStage::descriptors, EINVAL, request);
+  }
+  std::vector<UniqueFd> files;
+  for (const auto& [target, text] : request.texts) {
+    files.push_back(memory_file(text));
+    const int error = errno;
+    if (!files.back())
+      return std::unexpected{SpawnFailure{"script", error, "make a file for the script: " + errno_text(error)}};
+    plan.extra[plan.extra_count++] = {files.back().get(), target};
+  }
   for (const auto& [source, target] : request.extra) plan.extra[plan.extra_count++] = {source.get(), target};
   plan.controlling_terminal = request.controlling_terminal;
   plan.cgroup = request.cgroup;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <expected>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,9 @@ struct SpawnRequest {
   std::string cwd;  ///< absolute; empty: the agent's own
   UniqueFd in, out,
       err;  ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
-  std::vector<std::pair<UniqueFd, int>> extra;  ///< become these descriptors: at most 3, ascending in 3..9
+  /// The child reads each text from a file in memory that has this descriptor.
+  std::map<int, std::string> texts;
+  std::vector<std::pair<UniqueFd, int>> extra;  ///< become these descriptors. With `texts` at most 3, ascending in 3..9
   bool controlling_terminal = false;            ///< make descriptor 0 the controlling terminal (TIOCSCTTY)
   int cgroup = -1;                              ///< an open cgroup.procs of the cgroup to enter; -1: the agent's own
   std::shared_ptr<const Ruleset> ruleset;       ///< to be put on; null: none
@@ -53,8 +56,8 @@ struct SpawnRequest {
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own
 /// (docs/adr/0004), so that the reactor never waits for an exec on a slow disk. The child is in a new session and
 /// process group, has default signal dispositions, an empty mask and only the descriptors above, and gets SIGKILL when
-/// the agent or the starting thread dies. Stages of a failure: descriptors, clone, cgroup, isolation, signals, session,
-/// terminal, limits, user, chdir, exec.
+/// the agent or the starting thread dies. Stages of a failure: script, descriptors, clone, cgroup, isolation, signals,
+/// session, terminal, limits, user, chdir, exec.
 class Spawner {
  public:
   /// `threads` in 1..64.
