@@ -5,6 +5,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "base/timer.hpp"
+
 namespace skiff {
 
 Deadline::Deadline(Executor executor, std::function<void()> expired)
@@ -39,8 +41,6 @@ void Deadline::arm() {
 }
 
 Task<> pause(std::chrono::milliseconds time) {
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
   Timer timer{co_await boost::asio::this_coro::executor, time};
   co_await timer.async_wait(use_task);
 }

@@ -4,10 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include "base/clock.hpp"
 #include "base/task.hpp"
+#include "base/timer.hpp"
 
 namespace skiff {
 
@@ -30,8 +29,6 @@ class Deadline {
  private:
   void arm();
 
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
   std::function<void()> on_expired_;
   Timer timer_;
   SteadyTime at_ = SteadyTime::max();

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
 #include "base/clock.hpp"
 #include "base/task_group.hpp"
+#include "base/timer.hpp"
 
 namespace skiff {
 
@@ -19,8 +19,6 @@ namespace skiff {
 /// may throw nothing but its own cancellation.
 template <class T>
 Task<std::optional<T>> within(SteadyTime until, Task<T> body) {
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
   const Executor executor = co_await boost::asio::this_coro::executor;
   Timer timer{executor};
   timer.expires_at(until);

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/timer.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::sessions {
@@ -24,9 +24,6 @@ constexpr std::size_t kBlock = std::size_t{64} << 10U;
 constexpr std::size_t kMostMatched = std::size_t{4} << 10U;
 constexpr std::chrono::milliseconds kFirstLook{2};
 constexpr std::chrono::milliseconds kSlowestLook{100};
-
-using Timer =
-    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 std::string read_all(const char* path) {
   const UniqueFd file{::open(path, O_RDONLY | O_CLOEXEC)};

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include "base/event.hpp"
+#include "base/timer.hpp"
 
 namespace skiff::container {
 namespace {
@@ -21,9 +20,6 @@ constexpr milliseconds kWorked{5'000};
 constexpr std::uint32_t kChannel = 1;
 /// Messages in a row that mean nothing to us: a later agent may have some, only a broken one has no others.
 constexpr int kMostUnknown = 1'000;
-
-using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 /// Pauses that double, until the patience is over. Success begins anew.
 class Retries {

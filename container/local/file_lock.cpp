@@ -6,17 +6,15 @@
 #include <cstdint>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+
+#include "base/timer.hpp"
 
 namespace skiff::container {
 namespace {
 
 /// The lock has no deadline and can't be cancelled, and its holders are people's commands: so it is tried.
 constexpr std::chrono::milliseconds kBetweenTries{20};
-
-using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 /// The byte of a name: by its FNV-1a hash, cut to what is an offset of a file. Two names on the same byte would wait
 /// for each other.

@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/deadline.hpp"
 #include "base/small_file.hpp"
+#include "base/timer.hpp"
 #include "base/unique_fd.hpp"
 #include "container/local/state_directory.hpp"
 
@@ -97,9 +97,7 @@ class Watched {
 
  private:
   HostProcess process_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    Executor>
-      timer_;
+  Timer timer_;
   boost::asio::posix::basic_stream_descriptor<Executor> pidfd_;
   Deadline limit_{pidfd_.get_executor(), [this] { pidfd_.cancel(); }};
 };

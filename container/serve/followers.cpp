@@ -9,7 +9,7 @@
 
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
-#include "container/serve/gateway/counted.hpp"
+#include "base/scope_counter.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -54,7 +54,7 @@ class Followers::Follower {
       }
       if (!now || now->state != SandboxState::creating || self->is_over()) co_return now;
       SKIFF_CO_TRY_VOID(co_await self->tell_({}));
-      const Counted looking{self->all_->looking_};
+      const ScopeCounter looking{self->all_->looking_};
       const auto turn = static_cast<int>(1 + self->all_->looking_ / kLookAtOnce);
       co_await self->wait(&self->alone_, turn * kBetweenLooks);
     }

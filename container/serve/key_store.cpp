@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/log.hpp"
+#include "base/timer.hpp"
 
 namespace skiff::container::serve {
-namespace {
-
-using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
-
-}  // namespace
+namespace {}  // namespace
 
 Task<> KeyCache::refresh() {
   if (const auto others = reading_) {

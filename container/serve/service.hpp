@@ -5,11 +5,10 @@
 #include <functional>
 #include <string>
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include "base/error.hpp"
 #include "base/fair_turnstile.hpp"
 #include "base/task.hpp"
+#include "base/timer.hpp"
 #include "container/serve/bring_ups.hpp"
 #include "container/serve/door.hpp"
 #include "container/serve/fleet.hpp"
@@ -96,9 +95,7 @@ class Service {
   Door door_;
   Gateway gateway_;
   Stats stats_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    Executor>
-      until_next_sweep_;
+  Timer until_next_sweep_;
   std::function<std::size_t()> connections_;
   bool draining_ = false;
 };

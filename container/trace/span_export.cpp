@@ -7,11 +7,11 @@
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/event.hpp"
 #include "base/log.hpp"
+#include "base/timer.hpp"
 #include "base/with_timeout.hpp"
 #include "container/trace/otlp.hpp"
 #include "protocol/http/traceparent.hpp"
@@ -62,9 +62,7 @@ struct SpanExport::Queue {
   std::vector<SpanRecord> waiting = {};
   std::size_t lost = 0;
   Event changed;  ///< there is a first one, or nothing comes any more
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    Executor>
-      until_sent;
+  Timer until_sent;
 };
 
 SpanExport::SpanExport(Executor executor, protocol::Resolver resolver, TraceSettings settings)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/text.hpp"
 #include "protocol/http/target.hpp"
 #include "protocol/http/traceparent.hpp"
 
@@ -17,12 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t kLongestTimeoutMs = 60'000;
 constexpr std::string_view kPath = "/v1/traces";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  text.remove_prefix(begin);
-  return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
 
 class VariableReader {
  public:

@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/path.hpp"
 #include "fs/path/stop.hpp"
@@ -119,12 +120,6 @@ char* put_hex(std::uint64_t value, char* to) noexcept {
   return to + count;
 }
 
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 }  // namespace
 
 std::string_view name(EntryType type) noexcept {
@@ -215,7 +210,7 @@ Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size, cons
 
 Result<TagList> TagList::parse(std::string_view text) {
   TagList list;
-  text = trim(text);
+  text = trimmed(text);
   if (text == "*") {
     list.any_ = true;
     return list;
@@ -229,10 +224,10 @@ Result<TagList> TagList::parse(std::string_view text) {
     if (end == std::string_view::npos) return broken();
     tag.text = text.substr(0, end + 1);
     list.tags_.push_back(std::move(tag));
-    text = trim(text.substr(end + 1));
+    text = trimmed(text.substr(end + 1));
     if (text.empty()) return list;
     if (!text.starts_with(',')) return broken();
-    text = trim(text.substr(1));
+    text = trimmed(text.substr(1));
   }
   return broken();
 }

@@ -6,6 +6,8 @@
 
 #include <boost/beast/http/status.hpp>
 
+#include "base/text.hpp"
+
 namespace skiff::protocol {
 namespace {
 
@@ -22,12 +24,6 @@ void append_clean(std::string& to, std::string_view text) {
     const bool bad = (byte < ' ' && byte != '\t') || byte == 0x7f;
     c = bad ? ' ' : c;
   }
-}
-
-std::string_view trim(std::string_view text) noexcept {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace
@@ -101,7 +97,7 @@ bool Headers::has_token(std::string_view name, std::string_view token) const noe
     std::string_view list = field.value;
     while (!list.empty()) {
       const std::size_t comma = std::min(list.find(','), list.size());
-      if (same_text(trim(list.substr(0, comma)), token)) return true;
+      if (same_text(trimmed(list.substr(0, comma)), token)) return true;
       list.remove_prefix(std::min(comma + 1, list.size()));
     }
   }

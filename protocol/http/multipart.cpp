@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/http/target.hpp"
 
@@ -12,11 +13,6 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMostBoundaryBytes = 200;
-
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
 
 /// Whether a backslash stands for the character behind it (RFC 9110, 5.6.4) or for itself.
 enum class Backslash : bool { itself, escape };
@@ -28,7 +24,7 @@ bool take_parameter(std::string_view& rest, Backslash backslash, std::string& na
   if (begin == std::string_view::npos) return false;
   rest.remove_prefix(begin);
   const std::size_t name_end = std::min(rest.find_first_of("=;"), rest.size());
-  name = without_blanks(rest.substr(0, name_end));
+  name = trimmed(rest.substr(0, name_end));
   value.clear();
   rest.remove_prefix(name_end);
   if (!rest.starts_with('=')) return true;
@@ -36,7 +32,7 @@ bool take_parameter(std::string_view& rest, Backslash backslash, std::string& na
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   if (!rest.starts_with('"')) {
     const std::size_t end = std::min(rest.find(';'), rest.size());
-    value = without_blanks(rest.substr(0, end));
+    value = trimmed(rest.substr(0, end));
     rest.remove_prefix(end);
     return true;
   }
@@ -122,7 +118,7 @@ Result<PartHead> parse_head(std::string_view fields) {
 
 Result<std::optional<std::string>> multipart_boundary(std::string_view content_type) {
   const std::size_t end = std::min(content_type.find(';'), content_type.size());
-  if (!same_text(without_blanks(content_type.substr(0, end)), "multipart/form-data")) return std::nullopt;
+  if (!same_text(trimmed(content_type.substr(0, end)), "multipart/form-data")) return std::nullopt;
   std::string_view rest = content_type.substr(end);
   std::string name;
   std::string value;

@@ -13,12 +13,12 @@
 #include <new>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 
 #include "base/log.hpp"
+#include "base/timer.hpp"
 
 namespace skiff::protocol {
 namespace asio = boost::asio;
@@ -99,9 +99,6 @@ bool concerns_one_connection(int error) noexcept {
 
 struct Listener::State {
   using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
-  using Timer =
-      asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
-
   State(Executor executor, UniqueFd socket, Address address_in)
       : descriptor{executor, socket.release()}, timer{executor}, address{std::move(address_in)} {
     if (address.is_unix()) {

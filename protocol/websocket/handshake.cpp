@@ -6,6 +6,7 @@
 
 #include "base/id.hpp"
 #include "base/sha.hpp"
+#include "base/text.hpp"
 #include "protocol/http/parser.hpp"
 #include "protocol/json/base64.hpp"
 
@@ -17,12 +18,6 @@ constexpr std::string_view kGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // R
 bool same_word(std::string_view a, std::string_view b) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// Calls `each` for the entries of a comma-separated list (RFC 9110 section 5.6.1: empty ones don't count).

@@ -7,6 +7,7 @@
 
 #include "base/expiry.hpp"
 #include "base/small_file.hpp"
+#include "base/text.hpp"
 #include "protocol/json/base64.hpp"
 #include "runtime/auth/jwt.hpp"
 
@@ -20,12 +21,6 @@ std::unexpected<Error> malformed() {
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlank = " \t";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlank) + 1);
 }
 
 /// Takes one presented token in; a second one must be the same.

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/timer.hpp"
 #include "sessions/process/process_tree.hpp"
 
 namespace skiff::sessions {
@@ -57,7 +57,7 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   const MemoryGauge gauge;
   Options options;
   std::function<void(MemoryUse)> reached;
-  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor> timer;
+  Timer timer;
   unsigned run = 0;  ///< odd while started; a look that was planned by an earlier run does nothing
 
   void look_after(std::chrono::milliseconds time) {

@@ -6,13 +6,13 @@
 #include <memory>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/clock.hpp"
 #include "base/deadline.hpp"
 #include "base/kernel_features.hpp"
+#include "base/timer.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/process/process_looks.hpp"
 #include "sessions/process/process_tree.hpp"
@@ -23,8 +23,6 @@ namespace asio = boost::asio;
 namespace {
 
 using std::chrono::milliseconds;
-using Timer =
-    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
 using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
 
 /// Processes watched at a time: their ends are awaited together, and a descriptor each is taken for it.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "base/scope_counter.hpp"
 #include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/checks.hpp"
@@ -34,18 +35,6 @@ constexpr std::size_t kRemovalsAtOnce = 32;
 constexpr int kMostStarts = 20;
 /// As the flags have it.
 constexpr milliseconds kLongestLease = std::chrono::days{365};
-
-/// Counts while it lives.
-class Counted {
- public:
-  explicit Counted(std::size_t* into) : into_{into} { ++*into_; }
-  ~Counted() { --*into_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
- private:
-  std::size_t* into_;
-};
 
 /// The time by which an agent has renewed its lease, as it answers; nothing when it has none, or talks nonsense.
 std::optional<milliseconds> renewed_by(const json& answer) {
@@ -244,7 +233,7 @@ Task<Result<>> PodDriver::stop(std::string name, Removal how) {
 }
 
 Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
-  const Counted counted{&under_way_};
+  const ScopeCounter counted{under_way_};
   // Said first: whoever looks meanwhile sees what is meant.
   auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
@@ -390,7 +379,7 @@ Task<Result<std::optional<Departure>>> PodDriver::begin_removing(std::string nam
 }
 
 Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id, Removal how) {
-  const Counted counted{&under_way_};
+  const ScopeCounter counted{under_way_};
   SKIFF_CO_TRY(auto begun, co_await begin_removing(std::move(name), std::move(id), how));
   if (!begun) co_return false;
   SKIFF_CO_TRY_VOID(co_await finish_removal(cluster_, std::move(*begun), std::move(how)));

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/text.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/net/address.hpp"
 
@@ -44,12 +45,6 @@ bool in_block(std::string_view block, std::string_view address) {
     bits -= here;
   }
   return true;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// Takes ":port" off an entry; false when it names another port.
@@ -99,7 +94,7 @@ std::string process_environment(const char* name) {
 bool is_listed(std::string_view list, std::string_view host, std::uint16_t port) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    if (entry_names(trim(list.substr(0, comma)), host, port)) return true;
+    if (entry_names(trimmed(list.substr(0, comma)), host, port)) return true;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/finally.hpp"
+#include "base/scope_counter.hpp"
 #include "base/task_group.hpp"
 #include "base/with_timeout.hpp"
-#include "container/serve/gateway/counted.hpp"
 #include "container/serve/gateway/credential_fields.hpp"
 #include "container/serve/gateway/preview.hpp"
 #include "protocol/http/client.hpp"
@@ -331,7 +331,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
 }
 
 Task<> Gateway::carry(WallTime ends, Giver giver, protocol::Upgraded client, protocol::Upgraded server) {
-  const Counted open{upgraded_};
+  const ScopeCounter open{upgraded_};
   TaskGroup group{executor_};
   const Passages::Passage passage{&passages_, std::move(giver), [&group] { group.cancel(); }};
   const protocol::TunnelLimits limits{.stall = options_.answer_time, .silent = options_.answer_time};

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/text.hpp"
 #include "protocol/http/origin.hpp"
 #include "protocol/json/base64.hpp"
 
@@ -55,22 +56,16 @@ std::string token_of(std::string_view key, std::string_view kind, std::string_vi
   return claims + "." + protocol::encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
 }
 
-std::string_view trimmed_of_blanks(std::string_view text) noexcept {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 /// Calls `each(name, value, pair)` for the pairs of a Cookie field (RFC 6265, 4.2.1).
 template <class Each>
 void for_each_cookie(std::string_view field, Each each) {
   while (!field.empty()) {
     const std::size_t end = std::min(field.find(';'), field.size());
-    const std::string_view pair = trimmed_of_blanks(field.substr(0, end));
+    const std::string_view pair = trimmed(field.substr(0, end));
     field.remove_prefix(std::min(end + 1, field.size()));
     const std::size_t equals = std::min(pair.find('='), pair.size());
     if (!pair.empty()) {
-      each(trimmed_of_blanks(pair.substr(0, equals)), trimmed_of_blanks(pair.substr(std::min(equals + 1, pair.size()))),
-           pair);
+      each(trimmed(pair.substr(0, equals)), trimmed(pair.substr(std::min(equals + 1, pair.size()))), pair);
     }
   }
 }

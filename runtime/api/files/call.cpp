@@ -4,9 +4,8 @@
 
 #include <charconv>
 
-#include <boost/asio/basic_waitable_timer.hpp>
-
 #include "base/beside.hpp"
+#include "base/timer.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/files/entry_text.hpp"
 
@@ -32,9 +31,7 @@ bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& t
 Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop) {
   const bool shut = co_await http->peer_closed();
   if (!shut) co_return;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    Executor>
-      patience{http->executor(), kShutPatience};
+  Timer patience{http->executor(), kShutPatience};
   co_await patience.async_wait(use_task);
   stop->request_stop();
 }

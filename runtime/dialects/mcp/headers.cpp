@@ -1,5 +1,6 @@
 #include "runtime/dialects/mcp/headers.hpp"
 
+#include "base/text.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/mcp/revision.hpp"
@@ -10,12 +11,6 @@ namespace {
 constexpr std::string_view kMethodField = "Mcp-Method";
 constexpr std::string_view kNameField = "Mcp-Name";
 constexpr const char* kCapabilitiesMeta = "io.modelcontextprotocol/clientCapabilities";
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
 
 /// A value that can't stand in a header field comes as =?base64?...?=.
 std::optional<std::string> decoded(std::string_view value) {
