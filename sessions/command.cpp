@@ -30,7 +30,8 @@ std::string_view name(State state) noexcept {
     case State::running:
       return "running";
     case State::ended:
-      return "ended";
+    case State::over:
+      break;
   }
   return "ended";
 }
@@ -168,8 +169,8 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   if (self->ending_) self->end(*self->ending_);
 
   const auto leader_is_done = [&] {
-    return self->reaped_ &&
-           (self->pumps_at_end() || (self->drain_over_ && (self->drained() || self->log_->waits_for_nobody())));
+    return self->reaped_ && (self->pumps_at_end() || (self->exit_drain_ && self->exit_drain_->expired() &&
+                                                      (self->drained() || self->log_->waits_for_nobody())));
   };
   while (self->kills_ > 0 || !(self->given_up_ || leader_is_done())) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
@@ -218,7 +219,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   if (self->feed_) self->feed_->close();
   self->terminal_.reset();
   self->log_->end();
-  self->over_ = true;
+  self->state_ = State::over;
   self->end_life();
   if (self->stop_watching_) self->stop_watching_();
   self->changed_.notify_all();
@@ -259,13 +260,13 @@ Task<Result<>> Command::close_stdin() {
 
 Result<> Command::resize(TerminalSize size) {
   if (!spec_.terminal) return fail(Errc::not_a_terminal, "command \"" + spec_.id + "\" has no terminal");
-  if (over_ || !terminal_) return fail(Errc::command_ended, "command \"" + spec_.id + "\" has ended");
+  if (over() || !terminal_) return fail(Errc::command_ended, "command \"" + spec_.id + "\" has ended");
   return resize_terminal(terminal_.get(), size);
 }
 
 Task<> Command::gone() {
   const auto self = shared_from_this();
-  while (!over_) co_await changed_.wait();
+  while (!over()) co_await changed_.wait();
 }
 
 void Command::trim_request() {
@@ -313,7 +314,7 @@ void Command::watch_time() {
 
 void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
-  if (over_) return;  // it was given up
+  if (over()) return;  // it was given up
   // A shell whose last program was killed says so by its status.
   const bool killed = WIFSIGNALED(reaped.status)
                           ? WTERMSIG(reaped.status) == SIGKILL
@@ -323,10 +324,7 @@ void Command::leader_ended(const Reaped& reaped) {
   wall_ = since_start();
   for (auto& one : pumps_) one->leader_ended();
   if (!pumps_at_end()) {
-    exit_drain_.emplace(supervisor_.executor, [this] {
-      drain_over_ = true;
-      changed_.notify_all();
-    });
+    exit_drain_.emplace(supervisor_.executor, [this] { changed_.notify_all(); });
     exit_drain_->expires_after(supervisor_.limits.exit_drain);
   }
   changed_.notify_all();
@@ -349,8 +347,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   if (group_) supervisor_.ending.thread().post([group = std::move(group_)]() mutable { group.reset(); });
   timeout_.reset();
   idle_timeout_.reset();
-  state_ = State::ended;
-  over_ = true;
+  state_ = State::over;
   end_life();
   write_exit(std::move(status));
   log_->end();
@@ -389,11 +386,6 @@ ExitStatus Command::describe_exit() const {
       status.cause = Cause::signaled;
     }
     if (cause_at_exit_) status.cause = *cause_at_exit_;
-    if (reaped_->failure) {
-      status.exit_code = exit_code_of(*reaped_->failure);
-      status.cause = Cause::spawn_failed;
-      status.failure = reaped_->failure;
-    }
     const rusage& used = reaped_->usage;
     status.usage = {.wall = wall_,
                     .user = micros(used.ru_utime),

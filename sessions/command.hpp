@@ -26,7 +26,17 @@
 
 namespace skiff::sessions {
 
-enum class State : std::uint8_t { starting, running, ended };
+/// How far a command is. It only goes on:
+///
+///     starting ─┬─ its program runs ──> running ─── its leader has ended, and what ───> ended ─── every pipe is at
+///     ───> over
+///               │                                   it wrote is read (exit drain)             its end, or given up ^
+///               └─ it could not be started, or was given up
+///               ────────────────────────────────────────────────────────────┘
+///
+/// From `ended` on its log has an exit. Between `ended` and `over` processes of its own, or others, hold its pipes.
+enum class State : std::uint8_t { starting, running, ended, over };
+/// The word for clients: one that is over has ended.
 [[nodiscard]] std::string_view name(State state) noexcept;
 
 /// Which of a command's processes a signal is for.
@@ -56,7 +66,7 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
   [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }
   /// True once nothing of it is left: the leader has ended and every pipe is at its end, or was given up.
-  [[nodiscard]] bool over() const noexcept { return over_; }
+  [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
 
   /// Errors: stdin_closed, stdin_offset_mismatch. See StdinFeed.
   [[nodiscard]] Task<Result<std::uint64_t>> write_stdin(Slice bytes, std::optional<std::uint64_t> offset);
@@ -153,12 +163,10 @@ class Command : public std::enable_shared_from_this<Command> {
   State state_ = State::starting;
   int kills_ = 0;                        ///< `kill_tree`s under way
   std::function<void()> stop_watching_;  ///< empty: nothing is waited for
-  bool drain_over_ = false;
-  bool killed_unasked_ = false;    ///< its leader got a SIGKILL that nobody here had sent
-  bool looked_at_memory_ = false;  ///< or begun to
-  bool given_up_ = false;          ///< something of it could not be ended
-  bool counted_ = false;           ///< among the live commands of its supervisor
-  bool over_ = false;
+  bool killed_unasked_ = false;          ///< its leader got a SIGKILL that nobody here had sent
+  bool looked_at_memory_ = false;        ///< or begun to
+  bool given_up_ = false;                ///< something of it could not be ended
+  bool counted_ = false;                 ///< among the live commands of its supervisor
 };
 
 }  // namespace skiff::sessions

@@ -13,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/kernel_features.hpp"
+#include "base/log.hpp"
 #include "sessions/command.hpp"
 #include "sessions/process/pipe_holders.hpp"
 #include "sessions/process/terminal.hpp"
@@ -33,7 +34,7 @@ Task<Result<>> Command::signal(int signal, Target target) {
   const auto self = shared_from_this();
   co_await started();
   const std::string id = spec_.id;
-  if (over_) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
+  if (over()) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
   if (target == Target::tree) {
     if (const bool reached = co_await reaches(self, signal, Among::all); reached) co_return Result<>{};
     auto look = [all = tree()] { return pids_of(all); };
@@ -63,7 +64,7 @@ Task<Result<>> Command::signal(int signal, Target target) {
 
 void Command::escalate(std::chrono::milliseconds delay, int signal) {
   escalation_.emplace(supervisor_.executor, [this, signal] {
-    if (over_) return;
+    if (over()) return;
     if (!ending_) ending_ = Cause::killed_by_client;
     supervisor_.tasks.spawn("escalation", send_then_kill(shared_from_this(), signal));
   });
@@ -73,7 +74,7 @@ void Command::escalate(std::chrono::milliseconds delay, int signal) {
 Task<> Command::send_then_kill(std::shared_ptr<Command> self, int signal) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   if (signal != SIGKILL) (void)co_await reaches(self, signal, Among::all);
-  if (self->over_ || self->kills_ > 0) co_return;
+  if (self->over() || self->kills_ > 0) co_return;
   self->begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : self->supervisor_.limits.kill_grace);
 }
 
@@ -84,7 +85,7 @@ Task<bool> Command::reaches(std::shared_ptr<Command> self, int signal, Among amo
 }
 
 void Command::end(Cause cause) {
-  if (over_) return;
+  if (over()) return;
   if (!ending_) ending_ = cause;
   if (state_ == State::starting) return give_up_starting();
   if (kills_ > 0) return;
@@ -92,7 +93,7 @@ void Command::end(Cause cause) {
 }
 
 void Command::kill(Cause cause) {
-  if (over_) return;
+  if (over()) return;
   if (!ending_) ending_ = cause;
   spec_.kill_grace = std::chrono::milliseconds{0};
   if (state_ == State::starting) return give_up_starting();
@@ -129,6 +130,11 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   const bool verified =
       co_await end_tree(&self->supervisor_.ending, self->tree(), grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
+  log::debug("command killed", {{"session", self->session_},
+                                {"command", self->spec_.id},
+                                {"cause", name(*self->ending_)},
+                                {"grace_ms", grace.count()},
+                                {"all_processes_ended", verified}});
   // What has taken its tag off is in it still. The group is there as long as this goes on.
   if (const CommandGroup* const group = self->group_.get()) {
     bool killed = false;

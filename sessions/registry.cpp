@@ -204,6 +204,7 @@ Task<> Registry::forget(std::shared_ptr<Session> session) {
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   co_await session->close(Cause::session_deleted);
   if (is_there(*session)) sessions_.erase(session->id());
+  log::debug("session deleted", {{"session", session->id()}});
   forgotten_.notify_all();
 }
 
@@ -220,6 +221,7 @@ std::shared_ptr<Session> Registry::make(SessionSpec spec, Session::Place place) 
   auto on_idle = [this, id] { supervisor_.tasks.spawn("idle session", expire(id)); };
   auto session =
       std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), std::move(on_idle));
+  log::debug("session created", {{"session", id}, {"root", session->root()}});
   sessions_.emplace(std::move(id), session);
   return session;
 }

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "base/log.hpp"
 #include "sessions/output/state.hpp"
 
 namespace skiff::sessions {
@@ -218,6 +219,7 @@ void OutputStore::count_gap(Index index, std::uint64_t bytes) noexcept {
 }
 
 void OutputStore::drop(Index index) {
+  log::debug("output dropped", {{"offset", chunks_[index].first()}, {"next", chunks_[index].next()}});
   count_gap(index, chunks_[index].next() - chunks_[index].first());
   OutputChunk gone = std::move(chunks_[index]);
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index));

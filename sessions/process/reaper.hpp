@@ -20,7 +20,6 @@ struct Reaped {
   pid_t pid = 0;
   int status = 0;  ///< as for WIFEXITED() and friends
   rusage usage{};
-  std::optional<SpawnFailure> failure = {};  ///< it never became the program that it was made for
 };
 
 /// The one place that waits for children: tracked ones are handed to their owner, any other child is an orphan that the

@@ -320,7 +320,7 @@ Task<Result<std::string>> list_all(std::shared_ptr<Request> request, nlohmann::j
   auto all = session->commands();
   if (asked.state != Listed::all) {
     std::erase_if(all, [&](const auto& one) {
-      return (one->state() == sessions::State::ended) != (asked.state == Listed::ended);
+      return (one->state() >= sessions::State::ended) != (asked.state == Listed::ended);
     });
   }
   const std::size_t first = all.size() - std::min<std::size_t>(all.size(), asked.limit);
