@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/licenses.hpp"
 #include "runtime/dialects/dialect.hpp"
@@ -54,21 +53,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
-  std::string_view program = "skiffd";
-  std::vector<std::string> mapped;
-  std::vector<const char*> words;
-  if (const auto* original = dialects::called_as(argc > 0 ? argv[0] : "", dialects::table())) {
-    auto own = original->own_arguments(arguments, ::environ);
-    if (!own) return usage_error(own.error());
-    program = original->name;
-    mapped = std::move(*own);
-    for (const std::string& word : mapped) words.push_back(word.c_str());
-    arguments = words;
-  }
   const std::string_view word = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
   if (word == "version" || word == "--version") {
-    std::printf("%.*s %.*s\n", static_cast<int>(program.size()), program.data(), static_cast<int>(kVersion.size()),
-                kVersion.data());
+    std::printf("skiffd %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
     return 0;
   }
   if (word == "licenses") {

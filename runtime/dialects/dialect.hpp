@@ -52,18 +52,12 @@ struct Door {
 struct Dialect {
   std::string_view name;  ///< as in --dialect; its commands are started by "dialect:NAME"
   std::span<const Door> doors;
-  /// The original's command line as skiffd's, for a program that is called by the dialect's name; null: it has none.
-  Result<std::vector<std::string>> (*own_arguments)(std::span<const char* const> arguments,
-                                                    const char* const* environment) = nullptr;
   /// Whether these settings give it a credential, so that not everybody who reaches it may use it; null: none ever do.
   bool (*is_guarded)(const Settings& settings) = nullptr;
 };
 
 /// THE table of dialects that this program was built with.
 [[nodiscard]] std::span<const Dialect> table();
-
-/// The row whose original a program of this name (argv[0]) stands in for; null: there is none.
-[[nodiscard]] const Dialect* called_as(std::string_view program, std::span<const Dialect> known);
 
 /// A dialect that was asked for, with an address for each of its doors.
 struct Wanted {

@@ -74,12 +74,6 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
   return found;
 }
 
-const Dialect* called_as(std::string_view program, std::span<const Dialect> known) {
-  program.remove_prefix(program.rfind('/') + 1);  // npos + 1 is 0
-  const auto row = std::ranges::find(known, program, &Dialect::name);
-  return row == known.end() || row->own_arguments == nullptr ? nullptr : &*row;
-}
-
 std::string identity_name(std::string_view dialect) {
   return "dialect:" + std::string{dialect};
 }

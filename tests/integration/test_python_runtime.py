@@ -165,58 +165,33 @@ def test_concurrent_commands(door):
     assert sorted(results) == sorted(f"{n}\n" for n in range(16))
 
 
-# --- what FastAPI says of bodies ---
+# --- bodies that are refused ---
 
 
-def finding(type, loc, msg, input, **more):
-    return {"type": type, "loc": ["body", *loc], "msg": msg, "input": input, **more}
-
-
-NOT_AN_OBJECT = "Input should be a valid dictionary or object to extract fields from"
-
-
-@pytest.mark.parametrize("body, findings", [
-    (b"", [finding("missing", [], "Field required", None)]),
-    (b" null", [finding("missing", [], "Field required", None)]),
-    (b"{}", [finding("missing", ["command"], "Field required", {})]),
-    (b'{"cmd":"ls"}', [finding("missing", ["command"], "Field required", {"cmd": "ls"})]),
-    (b'{"command":null}', [finding("string_type", ["command"], "Input should be a valid string", None)]),
-    (b'{"command":["ls"]}', [finding("string_type", ["command"], "Input should be a valid string", ["ls"])]),
-    (b'"ls"', [finding("model_attributes_type", [], NOT_AN_OBJECT, "ls")]),
-    (b"not json", [finding("json_invalid", [0], "JSON decode error", {}, ctx={"error": "Expecting value"})]),
-    (b'{"command":"x"', [finding("json_invalid", [14], "JSON decode error", {}, ctx={"error": "Expecting ',' delimiter"})]),
-    (b'{"command":1,"timeout_seconds":"soon"}', [
-        finding("string_type", ["command"], "Input should be a valid string", 1),
-        finding("float_parsing", ["timeout_seconds"],
-                "Input should be a valid number, unable to parse string as a number", "soon")]),
-    (b'{"command":"x","timeout_seconds":0}', [
-        finding("greater_than", ["timeout_seconds"], "Input should be greater than 0", 0, ctx={"gt": 0.0})]),
+@pytest.mark.parametrize("body, named", [
+    (b"", "JSON"), (b" null", "JSON object"), (b"{}", "command"), (b'{"cmd":"ls"}', "command"), (b'{"command":null}', "command"),
+    (b'{"command":["ls"]}', "command"), (b'"ls"', "JSON object"), (b"not json", "JSON"), (b'{"command":"x"', "JSON"),
+    (b'{"command":"\xff"}', "JSON"), (b'{"command":"x","timeout_seconds":"soon"}', "timeout_seconds"),
+    (b'{"command":"x","timeout_seconds":0}', "timeout_seconds"),
 ], ids=lambda value: repr(value)[:24])
-def test_a_body_that_is_no_request_is_422_as_fastapi_says_it(door, body, findings):
+def test_a_body_that_is_no_request_is_422_and_says_what_is_wrong(door, body, named):
     answer = door.request("POST", "/execute", body=body, headers=JSON)
-    assert (answer.status, answer.json()) == (422, {"detail": findings})
+    assert answer.status == 422 and set(answer.json()) == {"detail"}
+    assert named in answer.json()["detail"]
 
 
 def test_a_body_of_another_type_is_422(door):
     answer = door.request("POST", "/execute", body=b"command=ls", headers={"Content-Type": "text/plain"})
-    assert (answer.status, answer.json()) == (422, {"detail": [finding("model_attributes_type", [], NOT_AN_OBJECT, "command=ls")]})
-    answer = door.request("POST", "/execute", body=b'{"command":"\xff"}', headers=JSON)
-    assert (answer.status, answer.json()) == (400, {"detail": "There was an error parsing the body"})
+    assert answer.status == 422 and "application/json" in answer.json()["detail"]
 
 
 def test_an_upload_without_a_file_is_422(door):
-    missing = {"detail": [finding("missing", ["file"], "Field required", None)]}
     field = b'--b0undary\r\nContent-Disposition: form-data; name="file"\r\n\r\nabc\r\n--b0undary--\r\n'
-    for body, headers, expected in (
-            (b"", {}, missing),
-            (b"x", {"Content-Type": "application/octet-stream"}, missing),
-            (multipart(b"a", b"x", name="other"), MULTIPART, missing),
-            (b"--b0undary--\r\n", MULTIPART, missing), (field.replace(b"abc", b""), MULTIPART, missing),
-            (field, MULTIPART, {"detail": [finding(
-                "value_error", ["file"], "Value error, Expected UploadFile, received: <class 'str'>", "abc",
-                ctx={"error": {}})]})):
+    for body, headers in ((b"", {}), (b"x", {"Content-Type": "application/octet-stream"}),
+                          (multipart(b"a", b"x", name="other"), MULTIPART), (b"--b0undary--\r\n", MULTIPART),
+                          (field.replace(b"abc", b""), MULTIPART), (field, MULTIPART)):
         answer = door.request("POST", "/upload", body=body, headers=headers)
-        assert (answer.status, answer.json()) == (422, expected)
+        assert answer.status == 422 and '"file"' in answer.json()["detail"]
     answer = door.request("POST", "/upload", body=b"x", headers={"Content-Type": "multipart/form-data"})
     assert (answer.status, answer.json()) == (400, {"detail": "Missing boundary in multipart."})
     assert not list(door.agent.root.iterdir())

@@ -2,9 +2,7 @@
 the fields that routers add, forms of bodies."""
 
 import http.client
-import json
 import os
-import urllib.parse
 
 import pytest
 
@@ -50,7 +48,7 @@ def test_a_connection_outlives_every_error(door):
     field = b'--b0undary\r\nContent-Disposition: form-data; name="file"\r\n\r\nabc\r\n--b0undary--\r\n'
     wrong = [("GET", "/nope", None, {}, 404), ("POST", "/nope", b"x" * 100_000, {}, 404), ("POST", "/", b"x", {}, 405),
              ("PUT", "/upload", b"x" * 100_000, {}, 405), ("POST", "/execute", b"not json", JSON, 422),
-             ("POST", "/execute", b'{"command":"\xff"}', JSON, 400), ("POST", "/execute", b"{}", {}, 422),
+             ("POST", "/execute", b'{"command":"\xff"}', JSON, 422), ("POST", "/execute", b"{}", {}, 422),
              ("POST", "/upload", b"", {}, 422), ("POST", "/upload", field, MULTIPART, 422),
              ("POST", "/upload", multipart(b"../x", b"x"), MULTIPART, 403), ("GET", "/download/none", None, {}, 404),
              ("GET", "/download/f", None, {"Range": "bytes=9-"}, 416), ("GET", "/list/f", None, {}, 404),
@@ -100,8 +98,7 @@ def test_what_is_taken_for_json(door, kind, runs):
     if runs:
         assert answer.json() == {"stdout": "x\n", "stderr": "", "exit_code": 0}
     else:
-        (finding,) = answer.json()["detail"]
-        assert (answer.status, finding["type"], finding["input"]) == (422, "model_attributes_type", '{"command":"echo x"}')
+        assert answer.status == 422 and "application/json" in answer.json()["detail"]
 
 
 def test_forms_of_a_request_that_python_takes(door):
@@ -119,7 +116,7 @@ def test_bodies_that_break_parsers_are_the_clients_fault(door):
     for body, status in ((b"[" * 100_000, 422), (b'{"command":' * 10_000, 422), (b'{"command":"\\ud800"}', 422),
                          (b'{"command":"x","timeout_seconds":NaN}', 422), (b'{"command":"x","timeout_seconds":1e999}', 422),
                          (b'{"command":"x","n":' + b"9" * 10_000 + b"}", 422), (b"\0", 422), (b'{"command":"a\nb"}', 422),
-                         ('{"command":"x"}'.encode("utf-16"), 400)):
+                         ('{"command":"x"}'.encode("utf-16"), 422)):
         answer = door.request("POST", "/execute", body=body, headers=JSON)
         assert answer.status == status and answer.json()["detail"], body[:40]
     assert run(door, "echo on")["stdout"] == "on\n"
@@ -190,13 +187,3 @@ def test_forms_of_a_part(door):
     body = fields % b"path" + file + fields % b"mode" + b"--b--\r\n"
     assert door.request("POST", "/upload", body=body, headers={"Content-Type": "multipart/form-data; boundary=b"}).status == 200
     assert (door.agent.root / "c").read_bytes() == b"1"
-
-
-def test_two_findings_come_in_order(door):
-    body = json.dumps({"timeout_seconds": [], "cmd": "x"}).encode()
-    answer = door.request("POST", "/execute", body=body, headers=JSON)
-    assert answer.status == 422 and [(one["type"], one["loc"]) for one in answer.json()["detail"]] == [
-        ("missing", ["body", "command"]), ("float_type", ["body", "timeout_seconds"])]
-    assert urllib.parse.unquote(answer.text) == '{"detail":[{"type":"missing","loc":["body","command"],"msg":"Field required",' \
-        '"input":{"cmd":"x","timeout_seconds":[]}},{"type":"float_type","loc":["body","timeout_seconds"],' \
-        '"msg":"Input should be a valid number","input":[]}]}'

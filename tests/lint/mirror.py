@@ -165,7 +165,6 @@ TESTED_ELSEWHERE = {
     "runtime/dialects/sandboxd/dialect.cpp": "tests/integration/test_sandboxd.py drives it through the real binary",
     "runtime/dialects/sandboxd/grpc_door.cpp": "tests/integration/test_sandboxd.py drives it through the real binary",
     "runtime/dialects/sandboxd/grpc_health.cpp": "tests/integration/test_sandboxd.py drives it through the real binary",
-    "runtime/dialects/sandboxd/options.cpp": "tests/integration/test_sandboxd_files.py drives it through the real binary",
     "runtime/dialects/sandboxd/process_service.cpp": "tests/integration/test_sandboxd.py drives it through the real binary",
     "runtime/dialects/sandboxd/rest.cpp": "tests/integration/test_sandboxd_files.py drives it through the real binary",
     "runtime/dialects/sandboxd/rest_files.cpp": "tests/integration/test_sandboxd_files.py drives it through the real binary",

@@ -124,7 +124,7 @@ bool is_guarded(const Settings& settings) {
 }
 
 constexpr std::array kDoors{Door{.speaks = "HTTP", .port = kPort, .open = &open_service}};
-constexpr Dialect kDialect{.name = kName, .doors = kDoors, .own_arguments = nullptr, .is_guarded = &is_guarded};
+constexpr Dialect kDialect{.name = kName, .doors = kDoors, .is_guarded = &is_guarded};
 
 }  // namespace
 

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "base/error.hpp"
 #include "protocol/http/message.hpp"
@@ -17,20 +13,7 @@ namespace skiff::runtime::dialects::python_runtime {
 /// `{"message": text}`: how the original itself speaks.
 [[nodiscard]] protocol::HttpResponse message(unsigned status, std::string_view text);
 
-/// One finding of pydantic's about a body.
-struct Finding {
-  std::string type;
-  std::vector<std::variant<std::string, std::uint64_t>> place;  ///< behind "body"
-  std::string text;
-  std::string input;    ///< JSON: what was found there
-  std::string context;  ///< JSON; empty: none
-};
-/// 422 `{"detail": [{"type", "loc", "msg", "input", "ctx"?}]}`.
-[[nodiscard]] protocol::HttpResponse unprocessable(const std::vector<Finding>& findings);
-/// A required part of a body that is not there; `input` is what holds it.
-[[nodiscard]] Finding missing(std::vector<std::variant<std::string, std::uint64_t>> place, std::string input);
-
-/// HttpDialect::problem.
+/// HttpDialect::problem. What is wrong in a body is 422, as FastAPI has it.
 [[nodiscard]] protocol::HttpResponse problem(unsigned status, const Error& error);
 
 /// What becomes of a path that can't be used: 403 `Access denied` when it leaves the root, else the error's own status

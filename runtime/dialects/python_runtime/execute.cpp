@@ -68,22 +68,22 @@ Task<Result<>> execute(Request* request) {
   auto& http = request->http;
   Agent& agent = request->agent;
   SKIFF_CO_TRY(auto body, co_await http.read_body(agent.settings.max_json_bytes));
-  auto asked = read_execute_request(http.request().headers.find("Content-Type"), body, agent.settings.max_json_bytes);
-  if (!asked) co_return co_await http.respond(std::move(asked.error()));
-  const bool tells_timeout = asked->knows_timeouts;
-  if (asked->command.contains('\0')) {
+  SKIFF_CO_TRY(auto asked, read_execute_request(http.request().headers.find("Content-Type"), body,
+                                                agent.settings.max_json_bytes));
+  const bool tells_timeout = asked.knows_timeouts;
+  if (asked.command.contains('\0')) {
     co_return co_await answer_text(request, failed_answer("the command holds a NUL byte", tells_timeout));
   }
-  if (asked->command.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (asked.command.find_first_not_of(" \t\r\n") == std::string::npos) {
     co_return co_await answer_text(request, failed_answer("the command is empty", tells_timeout));
   }
   SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
   request->session = session->id();
 
   const ExecuteLimit limit =
-      execute_limit(asked->timeout_seconds, http.request().headers.get("X-Sandbox-Timeout"), configured_limit());
+      execute_limit(asked.timeout_seconds, http.request().headers.get("X-Sandbox-Timeout"), configured_limit());
   api::CommandRequest wanted;
-  wanted.command = std::move(asked->command);
+  wanted.command = std::move(asked.command);
   wanted.timeout = limit.time;
   wanted.kill_grace = api::Milliseconds{0};
   wanted.output.keep_bytes = std::min(kKeptBytes, agent.settings.output_memory);

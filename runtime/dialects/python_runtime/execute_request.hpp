@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "protocol/http/message.hpp"
+#include "base/error.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 
@@ -17,10 +16,10 @@ struct ExecuteRequest {
   bool knows_timeouts = false;                 ///< it names `timeout_seconds`, so it reads `timed_out`
 };
 
-/// Reads it as FastAPI does with `command: str` and `timeout_seconds: float | None`, other members ignored; without a
-/// content type it is taken for JSON. `max_bytes` bounds the JSON text. The response when it is refused: 422 with
-/// FastAPI's findings, or 400 where it is not UTF-8.
-[[nodiscard]] std::expected<ExecuteRequest, protocol::HttpResponse> read_execute_request(
-    std::optional<std::string_view> content_type, std::string_view body, std::size_t max_bytes);
+/// Reads it as the original does with `command: str` and `timeout_seconds: float | None`, other members ignored. A body
+/// without a content type is taken for JSON. `max_bytes` bounds the JSON text. Errors: payload_too_large;
+/// malformed_json, missing_field and invalid_field, with `field`.
+[[nodiscard]] Result<ExecuteRequest> read_execute_request(std::optional<std::string_view> content_type,
+                                                          std::string_view body, std::size_t max_bytes);
 
 }  // namespace skiff::runtime::dialects::python_runtime

@@ -6,8 +6,6 @@
 
 #include "fs/content/write.hpp"
 #include "protocol/http/multipart_body.hpp"
-#include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
 #include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/base_path.hpp"
@@ -16,24 +14,13 @@ namespace skiff::runtime::dialects::python_runtime {
 namespace {
 
 constexpr std::string_view kPartName = "file";
-/// Of a field where a file belongs so much is shown again.
-constexpr std::size_t kMostShown = 1024;
 
 /// What the last part called `file` has come to.
 struct Uploading {
-  std::string name;                    ///< as the client gave it
-  std::optional<fs::Writer> writer;    ///< of a file that has come whole; not committed
-  std::optional<Error> refused;        ///< why it can't be written
-  std::optional<std::string> as_text;  ///< it is a field and no file
+  std::string name;                  ///< as the client gave it; empty: it is a field and not a file
+  std::optional<fs::Writer> writer;  ///< of a file that has come whole; not committed
+  std::optional<Error> refused;      ///< why it can't be written
 };
-
-Task<Result<std::string>> read_text(protocol::MultipartBody* body) {
-  std::string text(kMostShown, '\0');
-  const api::ByteSource source = [body](std::span<char> into) { return body->read_some(into); };
-  SKIFF_CO_TRY(auto got, co_await api::receive(&source, text));
-  text.resize(got);
-  co_return text;
-}
 
 /// Tells errors of the body from those of the disk.
 Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<char> into,
@@ -45,11 +32,8 @@ Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<c
 
 /// Errors: those of the body alone. What the file is refused for is in the result.
 Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
-  Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}, .as_text = {}};
-  if (upload.name.empty()) {
-    SKIFF_CO_TRY(upload.as_text, co_await read_text(body));
-    co_return upload;
-  }
+  Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}};
+  if (upload.name.empty()) co_return upload;
   BlockingPool* const disk = &request->agent.disk;
   // Slashes at the end of a name that is to be a file's say that it is not one.
   std::string_view below = upload.name;
@@ -72,20 +56,8 @@ Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::
   co_return upload;
 }
 
-protocol::HttpResponse not_a_file(std::string_view text) {
-  std::string input;
-  protocol::append_json_string(input, protocol::to_valid_utf8(text));
-  return unprocessable({{.type = "value_error",
-                         .place = {std::string{kPartName}},
-                         .text = "Value error, Expected UploadFile, received: <class 'str'>",
-                         .input = std::move(input),
-                         .context = R"({"error":{}})"}});
-}
-
 Task<protocol::HttpResponse> finish_upload(Request* request, std::optional<Uploading> upload) {
-  const bool is_nothing = !upload || (upload->as_text && upload->as_text->empty());
-  if (is_nothing) co_return unprocessable({missing({std::string{kPartName}}, "null")});
-  if (upload->as_text) co_return not_a_file(*upload->as_text);
+  if (!upload || upload->name.empty()) co_return detail(422, "a part called \"file\" with a file name is required");
   if (upload->writer) {
     auto commit = [&] { return upload->writer->commit(); };
     auto written = co_await request->agent.disk.run(std::move(commit));

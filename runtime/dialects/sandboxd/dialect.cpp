@@ -3,7 +3,6 @@
 #include <array>
 
 #include "runtime/dialects/http_dialect.hpp"
-#include "runtime/dialects/sandboxd/command_line.hpp"
 #include "runtime/dialects/sandboxd/grpc_door.hpp"
 #include "runtime/dialects/sandboxd/rest.hpp"
 
@@ -19,7 +18,7 @@ std::unique_ptr<Service> open_rest_door(Agent& agent) {
 
 constexpr std::array kDoors{Door{.speaks = "REST", .port = 8080, .open = &open_rest_door},
                             Door{.speaks = "gRPC", .port = 9090, .open = &open_grpc_door}};
-constexpr Dialect kDialect{.name = kName, .doors = kDoors, .own_arguments = &own_arguments};
+constexpr Dialect kDialect{.name = kName, .doors = kDoors};
 
 }  // namespace
 

@@ -8,7 +8,6 @@
 
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/dialects/sandboxd/find_program.hpp"
-#include "runtime/dialects/sandboxd/options.hpp"
 #include "runtime/dialects/sandboxd/process_messages.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"
 
@@ -22,6 +21,8 @@ using sessions::LogItem;
 
 /// Of both streams, in the answer of Execute: more belongs to Start, which holds none of it.
 constexpr std::size_t kMostExecuteOutput = std::size_t{64} << 20U;
+/// Most output in one message of Start.
+constexpr std::size_t kMostOfMessage = std::size_t{64} << 10U;
 
 /// Who started a command ends it, however the call ends.
 class Held {
@@ -105,7 +106,7 @@ struct OutputBatch {
 
   void add(const LogItem& item) {
     for (std::size_t at = 0; at < item.bytes.size();) {
-      Slice piece = item.bytes.sub(at, options().chunk_bytes);
+      Slice piece = item.bytes.sub(at, kMostOfMessage);
       at += piece.size();
       std::string field;
       append_bytes_head(field, item.stream == sessions::Stream::out ? kStdoutField : kStderrField, piece.size());

@@ -8,11 +8,13 @@
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/sandboxd/metadata.hpp"
-#include "runtime/dialects/sandboxd/options.hpp"
 #include "runtime/dialects/sandboxd/rest_files.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
+
+/// Of the variables that /v1/metadata shows.
+constexpr std::string_view kMetadataPrefix = "SANDBOX_";
 
 std::string_view code_of_status(unsigned status) {
   switch (status) {
@@ -70,7 +72,7 @@ Task<Result<>> tell_health(Request* request) {
 }
 
 Task<Result<>> tell_metadata(Request* request) {
-  co_return co_await request->http.respond(rest_json(200, metadata(::environ, options().metadata_prefix)));
+  co_return co_await request->http.respond(rest_json(200, metadata(::environ, kMetadataPrefix)));
 }
 
 /// What stands behind /v1/files/, decoded.

@@ -18,7 +18,6 @@
 #include "runtime/api/files/archive.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/transfer.hpp"
-#include "runtime/dialects/sandboxd/go_bool.hpp"
 #include "runtime/dialects/sandboxd/rest.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"
 
@@ -218,8 +217,8 @@ Task<Result<>> store_part(Request* request, std::string boundary, fs::Writer* wr
 /// Errors: invalid_field.
 Result<bool> is_recursive(const Request& request) {
   const std::string_view text = request.http.request().target.parameter("recursive").value_or("");
-  if (text.empty()) return false;
-  if (const auto value = go_bool(text)) return *value;
+  if (text == "true" || text == "1") return true;
+  if (text.empty() || text == "false" || text == "0") return false;
   return fail(Errc::invalid_field, "recursive \"" + std::string{text} + "\" must be a boolean", "recursive");
 }
 

@@ -51,23 +51,10 @@ TEST(WantedDialects, TakeAnAddressForEachDoor) {
   }
 }
 
-TEST(WantedDialects, NoneIsNone) {
+TEST(WantedDialects, AreNoneWhereNoValueIsGiven) {
   const auto found = wanted({}, kKnown, "127.0.0.1");
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->empty());
-}
-
-TEST(WantedDialects, OnlyThoseWithACommandLineAreCalledByTheirName) {
-  const std::array known{Dialect{.name = "plain", .doors = kOne},
-                         Dialect{.name = "double",
-                                 .doors = kTwo,
-                                 .own_arguments = [](std::span<const char* const>, const char* const*)
-                                     -> Result<std::vector<std::string>> { return std::vector<std::string>{}; }}};
-  for (const char* name : {"double", "./double", "/usr/bin/double"})
-    EXPECT_EQ(called_as(name, known), &known[1]) << name;
-  for (const char* name : {"plain", "skiffd", "", "double/", "doubles", "/double/x"}) {
-    EXPECT_EQ(called_as(name, known), nullptr) << name;
-  }
 }
 
 TEST(WantedDialects, WhatCannotBeIsRefused) {
