@@ -193,6 +193,7 @@ Task<Result<Driver*>> Context::driver() {
     SKIFF_CO_TRY(auto chosen, choose_driver());
     name = std::move(chosen);
   }
+  if (options_.log_requests) say("driver " + name + (options_.driver == "auto" ? " (chosen by skiff)" : ""));
   SKIFF_CO_TRY(auto made, make_driver(name));
   driver_ = std::move(made);
   if (trace_) driver_ = trace_driver(std::move(driver_), trace_);

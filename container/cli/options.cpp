@@ -70,7 +70,8 @@ std::vector<Setting> option_rows(Options& options) {
        .environment = "SKIFF_LOG_REQUESTS",
        .target = setting::Switch{&options.log_requests},
        .group = kGroup,
-       .help = "Log each request to the API server, or to `skiff serve`, to stderr, with its status and duration."},
+       .help = "Log the driver that is used, and each request to the API server or to `skiff serve`, to stderr. Of a "
+               "request: its status and duration."},
       {.flag = "url",
        .environment = "SKIFF_URL",
        .target = setting::Text{&options.url},

@@ -14,6 +14,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "base/log.hpp"
 #include "protocol/http/connection.hpp"
 #include "protocol/http/date.hpp"
 
@@ -59,6 +60,7 @@ Executor HttpExchange::executor() const noexcept {
 Result<> HttpExchange::vouch(Holder holder) {
   if (connection_.place_.vouch(std::move(holder))) return {};
   close_after_ = true;
+  log::debug("connection refused", {{"peer", peer()}});
   return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 

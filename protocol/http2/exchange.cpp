@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/deadline.hpp"
+#include "base/log.hpp"
 #include "protocol/http2/connection.hpp"
 
 namespace skiff::protocol {
@@ -31,6 +32,7 @@ Executor Http2Exchange::executor() const noexcept {
 
 Result<> Http2Exchange::vouch(Holder holder) {
   if (connection_.place_.vouch(std::move(holder))) return {};
+  log::debug("connection refused", {{"peer", peer()}});
   return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 

@@ -86,7 +86,8 @@ def cluster_of(skiff, pods):
 
 def test_each_request_to_the_api_server_is_told_to_who_asks_for_that(skiff):
     with cluster_of(skiff, []):
-        lines = skiff("get", "pods", "--log-requests", "-q")[1].splitlines()
+        driver, *lines = skiff("get", "pods", "--log-requests", "-q")[1].splitlines()
+        assert re.fullmatch(r"skiff: driver pod( \(chosen by skiff\))?", driver)
         assert sorted(line.partition("?")[0].rpartition("/")[2] for line in lines) == ["configmaps", "pods"]
         assert all(re.fullmatch(r"skiff: GET http://127\.0\.0\.1:[0-9]+/api/v1/namespaces/default/\S+ 200 in [0-9]+ ms", line) for line in lines), lines
         assert skiff("get", "pods")[1] == ""

@@ -173,9 +173,32 @@ def test_the_log_tells_how_each_command_starts_and_ends(start_agent):
     assert (elsewhere["cause"], elsewhere["stage"], elsewhere["errno"]) == ("spawn_failed", "chdir", "ENOENT")
     started, ended = until(lambda: lines("c")[1:] and lines("c"))
     assert started["message"] == "command started" and started["pid"] > 1
-    assert (started["path"], started["program"]) == ("new process", "false")
+    assert started["program"] == "false"
     assert (ended["message"], ended["cause"], ended["exit_code"]) == ("command ended", "exited", 1) and ended["wall_ms"] > 0
     assert until(lambda: lines("d")[1:])[0]["signal"] == 9
+
+
+def test_the_log_tells_how_sessions_kills_lost_output_and_refused_connections_come_about(start_agent):
+    agent = start_agent("--log-level", "debug", "--max-connections", "1")
+
+    def line(message, **fields):
+        whole = map(json.loads, agent.log().rpartition("\n")[0].splitlines())
+        return next((one for one in whole if one["message"] == message and fields.items() <= one.items()), None)
+
+    sid = agent.session(root="work")
+    cid = agent.start("yes | head -c 3000000; sleep 1000", session=sid, output={"keep_bytes": 131072})["id"]
+    dropped = until(lambda: line("output dropped"))
+    assert dropped["offset"] < dropped["next"]
+    agent.request("DELETE", f"/v1/sessions/{sid}")
+    assert until(lambda: line("session created", session=sid))["root"] == str(agent.root / "work")
+    killed = until(lambda: line("command killed", command=cid))
+    assert (killed["cause"], killed["all_processes_ended"]) == ("session_deleted", True)
+    assert until(lambda: line("session deleted", session=sid))
+    agent.start("sleep 1000", id="held")
+    with agent.stream("GET", "/v1/commands/held/output?follow=true") as held:
+        assert held.status == 200
+        agent.request("GET", "/v1/version").problem(503, "too_many_connections")
+        assert until(lambda: line("connection refused"))["peer"].startswith("127.0.0.1:")
 
 
 def test_the_log_says_nothing_of_commands_unless_it_is_asked(agent):
