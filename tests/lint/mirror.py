@@ -139,7 +139,7 @@ TESTED_ELSEWHERE = {
     "runtime/api/sockets/messages.cpp": "tests/integration drives it through the real binary",
     "runtime/api/sockets/socket_routes.cpp": "tests/integration drives it through the real binary",
     "runtime/api/commands/wait_answer.cpp": "tests/integration drives it through the real binary",
-    "runtime/dialects/http_dialect.cpp": "tests/integration/test_python_runtime.py drives it through the real binary",
+    "runtime/dialects/http_dialect.cpp": "tests/integration/test_every_dialect_http.py drives it through the real binary",
     "runtime/dialects/e2b/agent_routes.cpp": "tests/integration/test_e2b.py drives it through the real binary",
     "runtime/dialects/e2b/dialect.cpp": "tests/integration/test_e2b.py drives it through the real binary",
     "runtime/dialects/e2b/files.cpp": "tests/integration/test_e2b_files.py drives it through the real binary",
