@@ -1,16 +1,12 @@
 """Strangers at the port of the dialect kubebox, which asks for no credential, and what commands put in its way."""
 
-import contextlib
-import json
 import os
-import socket
 
 import pytest
 
 import proc
 from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
 from waiting import until
-from wire import request_bytes
 
 
 # --- Socket.IO ---
@@ -62,16 +58,6 @@ def test_a_process_that_is_streamed_takes_no_further_place(box):
         assert joined(socket.until_exits(process)[process]) == ("", "", 3)
 
 
-def test_a_client_that_reads_nothing_holds_nobody_up(start_kubebox):
-    box = start_kubebox("--write-timeout", "1s", "--keep-bytes", "128KiB")
-    process = box.start("yes | head -c 50000000; touch ended")
-    with box.socket() as stuck:
-        stuck.follow(process)
-        with box.socket() as other:
-            assert other.output(box.start("echo x")) == ("x\n", "", 0)
-        until((box.agent.root / "ws/ended").exists, 60)
-
-
 @pytest.mark.parametrize("asked", ["40/elsewhere,", '427["check_status",{"session_id":"s","process_id":1}]',
                                    '42["start_command_stream",{"session_id":"s","process_id":' + "9" * 15 + "}]"])
 def test_answers_that_nobody_reads_do_not_pile_up(start_kubebox, asked):
@@ -94,55 +80,17 @@ def test_answers_that_nobody_reads_do_not_pile_up(start_kubebox, asked):
 # --- HTTP ---
 
 
-def test_a_probe_is_answered_when_strangers_have_all_places(start_kubebox):
-    box = start_kubebox("--max-connections", "8")
-    with contextlib.ExitStack() as open_ones:
-        for _ in range(100):
-            connection = open_ones.enter_context(box.connect())
-            connection.sendall(request_bytes("GET", "/file_exists?session_id=s&file_path=f", {"Host": box.host}))
-            assert b" 200 " in connection.recv(65536)
-        assert box.request("GET", "/").status == 200
-        # What waits for a request makes room for the next one.
-        assert box.request("GET", "/file_exists?session_id=s&file_path=f").status == 200
-
-
 @pytest.mark.parametrize("headers, status", [({"Host": "evil.example.com"}, 421), ({"Origin": "http://evil.example.com"}, 403)])
-def test_web_pages_are_kept_away(box, headers, status):
-    body = {"session_id": "s", "command": "touch ran"}
-    answer = box.request("POST", "/run_command", json=body, headers=headers)
-    assert answer.status == status and answer.json()["detail"]
+def test_web_pages_get_no_socket(box, headers, status):
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "a" * 22 + "=="}
     assert box.request("GET", PATH, headers={**upgrade, **headers}).status == status
-    assert not (box.agent.root / "ws/ran").exists()
 
 
-@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../../outside", "link", "link/f", "\0", "a" * 5000])
-def test_no_path_leaves_the_session(box, path):
-    (box.agent.root / "outside").write_text("secret")
-    os.symlink("/etc/passwd" if path == "link" else "/etc", box.agent.root / "ws/link")
-    for route, fields in (("write_file", {"content": "x"}), ("make_dirs", {}), ("delete_file", {})):
-        if path == "link" and route == "delete_file":
-            continue  # the link itself is the session's
-        answer = box.ask(route, session_id="s", file_path=path, **fields)
-        assert 400 <= answer.status < 500 and answer.json()["detail"], answer
-    if "\0" not in path:
-        for route in ("read_file", "get_file"):
-            answer = box.request("GET", f"/{route}?session_id=s&file_path={path}")
-            assert 400 <= answer.status < 500 and b"root:" not in answer.body and b"secret" not in answer.body
-    assert (box.agent.root / "outside").read_text() == "secret" and os.path.getsize("/etc/passwd") > 0
-
-
-def test_what_is_no_file_is_not_opened(box):
-    os.mkfifo(box.agent.root / "ws/fifo")
-    for route in ("read_file", "get_file"):
-        assert box.request("GET", f"/{route}?session_id=s&file_path=fifo").status == 404
-    assert box.ask("write_file", session_id="s", file_path="fifo", content="x").status == 409
-
-
-def test_bodies_have_a_limit(box):
-    for route, size in (("run_command", 2 << 20), ("write_file", 11 << 20)):
-        head = f"POST /{route} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
-        assert box.exchange(head).startswith(b"HTTP/1.1 413 ")
+@pytest.mark.parametrize("path", ["../outside", "a/../../outside", "link/d", "\0", "a" * 5000])
+def test_no_directory_is_made_outside_the_session(box, path):
+    os.symlink("..", box.agent.root / "ws/link")
+    assert box.ask("make_dirs", session_id="s", file_path=path).status in (400, 403, 422)
+    assert os.listdir(box.agent.root) == ["ws"]
 
 
 def test_a_client_of_no_process_cannot_end_another_ones(box):
@@ -153,17 +101,3 @@ def test_a_client_of_no_process_cannot_end_another_ones(box):
         assert answer.status == 404, answer
     assert box.post("kill_all_processes", session_id="native") == {"success": True, "failed_processes": []}
     assert box.agent.request("GET", f"/v1/sessions/native/commands/{started['id']}").json()["state"] == "running"
-
-
-def test_users_are_not_switched(box):
-    body = {"session_id": "s", "command": "id -u", "timeout": 10, "user": "1000"}
-    answer = box.request("POST", "/run_command", body=json.dumps(body).encode())
-    assert answer.json()["stdout"] == f"{os.geteuid()}\n"
-
-
-def test_half_a_client_leaves_nothing(box):
-    for data in (b"GET " + PATH.encode() + b" HTTP/1.1\r\n", b"POST /run_command HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"):
-        with box.connect() as sock:
-            sock.sendall(data)
-            sock.shutdown(socket.SHUT_RDWR)
-    assert box.request("GET", "/").status == 200

@@ -257,16 +257,6 @@ def test_whoever_says_nothing_is_let_go(start_doors):
     still_serves(doors)
 
 
-def test_a_window_that_never_opens_holds_up_one_command_alone(doors):
-    """The client answers pings, so it may wait as long as it likes; what it has started ends with it."""
-    with Client(doors[1], reads=False) as client:
-        call = client.begin("Start", config("sh", "-c", "yes"))
-        client.until(lambda: len(call.data) == 65535)
-        with Client(doors[1]) as other:
-            assert executed(other.unary("Execute", config("echo", "here")))[1] == b"here\n"
-    still_serves(doors)
-
-
 def test_half_messages_hold_memory_for_no_longer_than_their_patience(start_doors):
     doors = start_doors("--body-timeout", "200ms")
     with Client(doors[1]) as client:

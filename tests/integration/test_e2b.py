@@ -1,9 +1,7 @@
 """The dialect e2b: processes, the agent's own routes, and the Connect protocol as clients send it."""
 
 import hashlib
-import http.client
 import os
-import re
 import socket
 
 import pytest
@@ -160,11 +158,6 @@ def test_sigterm_can_be_caught_and_others_are_not_known(client):
         assert collected(events).end["exitCode"] == 5
 
 
-def test_a_daemon_that_holds_the_output_holds_up_no_end(client):
-    ran = client.run("sleep 300 & echo started")
-    assert ran.out == b"started\n" and ran.end["exitCode"] == 0
-
-
 def test_tags(client):
     with client.start("echo a; sleep 300", tag="one") as first, client.start("echo b; sleep 300", tag="two") as second:
         pids = {"one": pid_of(first), "two": pid_of(second)}
@@ -290,11 +283,6 @@ def test_a_client_that_reads_nothing_holds_up_no_other(client):
             assert len(ran.out) == 30_000_000 and ran.err == b"end\n"
 
 
-def test_much_output_arrives_whole(client):
-    ran = client.run("seq 1 300000")
-    assert hashlib.sha256(ran.out).digest() == hashlib.sha256(b"".join(b"%d\n" % i for i in range(1, 300_001))).digest()
-
-
 # --- the protocol ---
 
 
@@ -322,13 +310,6 @@ def test_streams_of_other_types_are_refused(client):
     assert client.door.request("POST", "/process.Process/Start", body=b"{}", headers=UNARY).status == 415
     compressed = {**STREAM, "Connect-Content-Encoding": "gzip"}
     assert b'"code":"unimplemented"' in client.door.request("POST", "/process.Process/Start", body=envelope({}), headers=compressed).body
-
-
-def test_paths_and_methods(client):
-    assert client.door.request("POST", "/process.Process/Nothing", body=b"{}", headers=UNARY).json()["code"] == 404
-    answer = client.door.request("GET", "/process.Process/List")
-    assert (answer.status, answer.headers["Allow"]) == (405, "POST")
-    assert client.door.request("DELETE", "/files").headers["Allow"] == "GET, HEAD, POST"
 
 
 def test_an_address_that_ends_with_a_slash_is_one(client):
@@ -400,10 +381,6 @@ def test_a_token_can_be_configured(start_client):
         assert answer.status == 401, (method, path)
 
 
-def test_a_door_without_a_token_is_told_of_in_the_log(client):
-    assert re.search(r"everyone who can connect to 127\.0\.0\.1:\d+ may run commands \(--dialect e2b\)", client.agent.log())
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch users")
 def test_users_are_switched_for_those_who_have_the_token(start_client):
     client = start_client("--e2b-token-sha256", DIGEST, headers={"X-Access-Token": TOKEN})
@@ -415,23 +392,7 @@ def test_users_are_switched_for_those_who_have_the_token(start_client):
         assert events.code() == "unauthenticated"
 
 
-def test_nobody_is_switched_to_without_one(client):
+def test_the_agents_own_user_may_be_named(client):
     own = {"Authorization": "Basic " + encoded(f"{os.geteuid()}:".encode())}
     assert client.run("id -u", headers=own).out.decode().strip() == str(os.geteuid())
-    with client.start("true", headers={"Authorization": "Basic " + encoded(b"nobody:")}) as events:
-        assert events.code() == "permission_denied"
 
-
-# --- where it listens ---
-
-
-def test_a_unix_socket_is_a_door_as_well(start_agent, tmp_path):
-    path = tmp_path / "e2b.sock"
-    agent = start_agent("--dialect", f"e2b=unix:{path}")
-    assert agent.next_line() == f"skiffd speaks e2b (HTTP) on unix:{path}"
-    connection = http.client.HTTPConnection("localhost")
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(str(path))
-    connection.request("POST", "/process.Process/List", body=b"{}", headers=UNARY)
-    assert connection.getresponse().read() == b'{"processes":[]}'
-    connection.close()

@@ -184,15 +184,10 @@ def test_deadlines_end_commands(client, doors):
     assert client.unary("Execute", config("true"), headers=[("grpc-timeout", "99999999n")]).status in (0, DEADLINE)
 
 
-def test_a_grandchild_that_holds_the_pipe_holds_up_no_answer(client, doors):
-    line = "sleep 1000 & echo out"
-    assert executed(client.unary("Execute", config("sh", "-c", line), headers=[("grpc-timeout", "20S")]))[:2] == (0, b"out\n")
-    call, _ = client.start("sh", "-c", line)
+def test_a_grandchild_that_holds_the_pipe_holds_up_no_stream(client):
+    call, _ = client.start("sh", "-c", "sleep 1000 & echo out")
     client.finish(call)
     assert output(call) == b"out\n" and exit_code(call) == 0
-    agent = doors[0].agent
-    for one in agent.request("GET", "/v1/commands").json()["items"]:
-        assert agent.request("DELETE", f"/v1/commands/{one['id']}").status == 204
 
 
 def test_a_client_that_pauses_loses_nothing(doors):
@@ -307,5 +302,3 @@ def test_commands_are_the_agents(client, doors):
     agent.request("DELETE", f"/v1/commands/{one['id']}")
     client.finish(call)
     assert exit_code(call) == -1
-    text = agent.request("GET", "/metrics").text
-    assert 'route="dialect:sandboxd"' in text
