@@ -22,10 +22,10 @@ bool is_for_audience(const kube::Object& review) {
 }  // namespace
 
 Task<Result<std::optional<serve::Account>>> ClusterAccounts::review(std::string token) {
-  auto review = co_await cluster_->client().review_token(std::move(token), std::string{serve::kTokenAudience});
-  if (!review) co_return std::unexpected{std::move(review.error().error)};
-  if (!review->is_true({"status", "authenticated"}) || !is_for_audience(*review)) co_return std::nullopt;
-  const std::string user = review->text({"status", "user", "username"});
+  SKIFF_CO_TRY(auto review,
+               co_await cluster_->client().review_token(std::move(token), std::string{serve::kTokenAudience}));
+  if (!review.is_true({"status", "authenticated"}) || !is_for_audience(review)) co_return std::nullopt;
+  const std::string user = review.text({"status", "user", "username"});
   if (!user.starts_with(serve::kAccountPrefix)) co_return std::nullopt;
   const std::string_view rest = std::string_view{user}.substr(serve::kAccountPrefix.size());
   const std::size_t colon = rest.find(':');

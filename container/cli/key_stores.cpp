@@ -70,7 +70,7 @@ Task<Result<KeyRing>> KeySecret::read() {
   const std::string name = cluster_->object_name("api-keys");
   auto secret = co_await cluster_->client().get(kube::kSecrets, cluster_->namespace_name(), name);
   if (!secret && secret.error().not_found()) co_return KeyRing{};
-  if (!secret) co_return std::unexpected{std::move(secret.error().error)};
+  if (!secret) co_return std::unexpected{std::move(secret.error())};
   co_return ring_of(*secret, place());
 }
 
@@ -79,7 +79,7 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
   std::string sent;
   for (int tries = 0; tries < kMostWrites; ++tries) {
     auto secret = co_await cluster_->client().get(kube::kSecrets, cluster_->namespace_name(), name);
-    if (!secret && !secret.error().not_found()) co_return std::unexpected{std::move(secret.error().error)};
+    if (!secret && !secret.error().not_found()) co_return std::unexpected{std::move(secret.error())};
     KeyRing ring;
     if (secret) {
       // An answer may have been lost.
@@ -106,7 +106,7 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
     // What was lost on the way may have arrived: that is seen above.
     const kube::Failure& why = written.error();
     if (!why.conflict() && !why.already_exists() && !why.may_have_happened) {
-      co_return std::unexpected{std::move(written.error().error)};
+      co_return std::unexpected{std::move(written.error())};
     }
   }
   co_return fail(Errc::sandbox_conflict, place() + " is being changed by others repeatedly: try again");

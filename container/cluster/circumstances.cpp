@@ -121,10 +121,9 @@ Task<json> circumstances_of(kube::Client* client, std::string namespace_name, st
 
 Task<Result<std::string>> agent_log(kube::Client* client, std::string namespace_name, std::string pod,
                                     AgentLogOptions options) {
-  auto found = co_await client->get(kube::kPods, namespace_name, pod);
-  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  SKIFF_CO_TRY(auto found, co_await client->get(kube::kPods, namespace_name, pod));
   std::string container;
-  for (const json& one : list_at(*found, {"spec", "containers"})) {
+  for (const json& one : list_at(found, {"spec", "containers"})) {
     const std::string name = text_in(one, "name");
     if (container.empty() || name == kContainer) container = name;
   }
@@ -133,9 +132,8 @@ Task<Result<std::string>> agent_log(kube::Client* client, std::string namespace_
                           .timestamps = options.timestamps,
                           .tail_lines = options.tail,
                           .since_seconds = options.since_seconds};
-  auto log = co_await kube::read_log(client, std::move(namespace_name), std::move(pod), std::move(wanted));
-  if (!log) co_return std::unexpected{std::move(log.error().error)};
-  co_return std::move(*log);
+  SKIFF_CO_TRY(auto log, co_await kube::read_log(client, std::move(namespace_name), std::move(pod), std::move(wanted)));
+  co_return std::move(log);
 }
 
 }  // namespace skiff::container

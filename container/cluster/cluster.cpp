@@ -83,7 +83,7 @@ Task<Result<>> Cluster::read_keys(bool create) {
       secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
     }
   }
-  if (!secret) co_return std::unexpected{std::move(secret.error().error)};
+  if (!secret) co_return std::unexpected{std::move(secret.error())};
   SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
   keys_ = std::move(keys);
   keys_read_at_ = began;

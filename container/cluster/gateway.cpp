@@ -49,9 +49,8 @@ Task<Result<GatewayAddress>> find_gateway(kube::Client* client, std::string name
     namespace_name = name.substr(0, slash);
     name.erase(0, slash + 1);
   }
-  auto found = co_await client->get(kube::kGateways, std::move(namespace_name), std::move(name));
-  if (!found) co_return std::unexpected{std::move(found.error().error)};
-  co_return gateway_address(*found);
+  SKIFF_CO_TRY(auto found, co_await client->get(kube::kGateways, std::move(namespace_name), std::move(name)));
+  co_return gateway_address(found);
 }
 
 }  // namespace skiff::container

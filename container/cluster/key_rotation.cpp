@@ -39,7 +39,7 @@ Task<Result<KnownSecret>> read_secret(Cluster* cluster) {
     co_return fail(Errc::not_found, "namespace " + cluster->namespace_name() + " has no signing key yet (Secret " +
                                         name + "): the first sandbox in it creates one");
   }
-  if (!secret) co_return std::unexpected{std::move(secret.error().error)};
+  if (!secret) co_return std::unexpected{std::move(secret.error())};
   SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
   co_return KnownSecret{.object = std::move(*secret), .keys = std::move(keys)};
 }
@@ -52,13 +52,13 @@ Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
                                                   kube::PatchKind::merge, patch);
   if (written) co_return Result<>{};
   const bool is_conflict = written.error().conflict();
-  if (!is_conflict && !written.error().may_have_happened) co_return std::unexpected{std::move(written.error().error)};
+  if (!is_conflict && !written.error().may_have_happened) co_return std::unexpected{std::move(written.error())};
   // A lost answer may have been a yes, and what is sent again meets what it has written itself.
   auto now = co_await read_secret(cluster);
   const bool is_ours = now && now->keys.older.size() == keys.older.size() &&
                        now->keys.current.fingerprint().value_or("") == keys.current.fingerprint().value_or("none");
   if (is_ours) co_return Result<>{};
-  if (!is_conflict) co_return std::unexpected{std::move(written.error().error)};
+  if (!is_conflict) co_return std::unexpected{std::move(written.error())};
   co_return fail(Errc::sandbox_conflict,
                  "Secret " + read.name() + " was changed by another client at the same time; try again");
 }
@@ -84,9 +84,8 @@ class UserSearch {
     if (!found) co_return std::unexpected{std::move(found.error())};
     for (const kube::Resource& kind : {kube::kSandboxes, kube::kSandboxTemplates}) {
       for (const char* version : {"v1beta1", "v1alpha1"}) {
-        auto served = co_await cluster_->client().serves(kind.at(version));
-        if (!served) co_return std::unexpected{std::move(served.error().error)};
-        if (!*served) continue;
+        SKIFF_CO_TRY(auto served, co_await cluster_->client().serves(kind.at(version)));
+        if (!served) continue;
         found = co_await look_through(kind.at(version));
         if (!found) co_return std::unexpected{std::move(found.error())};
         break;
@@ -113,7 +112,7 @@ class UserSearch {
                                                         for (const Object& item : items)
                                                           note(item, std::string{kind.kind});
                                                       });
-    if (!read) co_return std::unexpected{std::move(read.error().error)};
+    if (!read) co_return std::unexpected{std::move(read.error())};
     co_return Result<>{};
   }
 
@@ -129,11 +128,11 @@ class UserSearch {
                                                             pods.emplace_back(home, item.text({"data", "pod"}));
                                                         }
                                                       });
-    if (!read) co_return std::unexpected{std::move(read.error().error)};
+    if (!read) co_return std::unexpected{std::move(read.error())};
     for (const auto& [home, name] : pods) {
       auto pod = co_await cluster_->client().get(kube::kPods, home, name);
       if (!pod && pod.error().not_found()) continue;
-      if (!pod) co_return std::unexpected{std::move(pod.error().error)};
+      if (!pod) co_return std::unexpected{std::move(pod.error())};
       note(*pod, std::string{kube::kPods.kind});
     }
     co_return Result<>{};

@@ -217,11 +217,10 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
   std::optional<SteadyTime> hopeless_since;
   for (;;) {
     if (is_uncertain) {
-      auto now = co_await look(client, kube::kPods, wait.namespace_name, wait.name);
-      if (!now) co_return std::unexpected{std::move(now.error().error)};
-      const bool is_another = *now && !uid.empty() && (*now)->uid() != uid;
-      if (is_another || (!*now && !uid.empty())) co_return std::unexpected{deleted_meanwhile(wait)};
-      pod = std::move(*now);
+      SKIFF_CO_TRY(auto now, co_await look(client, kube::kPods, wait.namespace_name, wait.name));
+      const bool is_another = now && !uid.empty() && (now)->uid() != uid;
+      if (is_another || (!now && !uid.empty())) co_return std::unexpected{deleted_meanwhile(wait)};
+      pod = std::move(now);
       is_unread = pod.has_value();
     }
     if (!is_unread) {
@@ -237,7 +236,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
         }
         co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
       }
-      if (!*told) co_return std::unexpected{std::move(told->error().error)};
+      if (!*told) co_return std::unexpected{std::move(told->error())};
       // Gone, or, to a watch that had to begin anew, not yet there: that is looked up.
       is_uncertain = !(*told)->has_value();
       if (is_uncertain) continue;
@@ -285,7 +284,7 @@ Task<Result<kube::Object>> wait_for_address(kube::Client* client, std::string na
   for (;;) {
     auto told = co_await within(deadline, next_of(&watch));
     if (!told) break;
-    if (!*told) co_return std::unexpected{std::move(told->error().error)};
+    if (!*told) co_return std::unexpected{std::move(told->error())};
     if (!(*told)->has_value()) {
       co_return std::unexpected{bring_up_failure(FailureReason::exited, what + " was deleted meanwhile")};
     }
@@ -299,10 +298,9 @@ Task<Result<kube::Object>> wait_for_address(kube::Client* client, std::string na
 Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch::Reader* news) {
   const SteadyTime until = steady_clock::now() + wait.limit;
   if (wait.version.empty()) {
-    auto now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
-    if (!now) co_return std::unexpected{std::move(now.error().error)};
-    if (has_gone(*now, wait)) co_return Result<>{};
-    wait.version = (*now)->resource_version();
+    SKIFF_CO_TRY(auto now, co_await look(client, wait.resource, wait.namespace_name, wait.name));
+    if (has_gone(now, wait)) co_return Result<>{};
+    wait.version = (now)->resource_version();
   }
   kube::Watch own{client,
                   {.resource = wait.resource,
@@ -313,7 +311,7 @@ Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::Shared
   for (;;) {
     auto told = co_await within(until, news != nullptr ? news->next() : next_of(&own));
     if (!told) break;
-    if (!*told) co_return std::unexpected{std::move(told->error().error)};
+    if (!*told) co_return std::unexpected{std::move(told->error())};
     if (has_gone(**told, wait)) co_return Result<>{};
   }
   std::string message{wait.resource.plural};

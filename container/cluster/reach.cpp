@@ -334,9 +334,8 @@ Task<Result<protocol::Stream>> Reach::dial(ReachTarget target, std::uint16_t por
     }
   }
   const auto held = forward(target, port);
-  auto stream = co_await held->open();
-  if (!stream) co_return std::unexpected{std::move(stream.error().error)};
-  co_return std::move(*stream);
+  SKIFF_CO_TRY(auto stream, co_await held->open());
+  co_return std::move(stream);
 }
 
 Task<> Reach::stop() {

@@ -45,7 +45,7 @@ Task<Result<>> remove_this(Cluster* cluster, GoneWait which, Removal how) {
   const bool is_pod = which.resource.plural == kube::kPods.plural;
   auto deleted = co_await delete_this(cluster, std::move(which), is_pod ? grace_of(how) : std::nullopt);
   if (!deleted && deleted.error().conflict()) co_return Result<>{};
-  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted) co_return std::unexpected{std::move(deleted.error())};
   if (!*deleted || !how.wait) co_return Result<>{};
   co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
 }
@@ -54,7 +54,7 @@ Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::str
                              std::string id, Removal how) {
   auto found = co_await cluster->client().get(resource, namespace_name, name);
   if (!found && found.error().not_found()) co_return Result<>{};
-  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  if (!found) co_return std::unexpected{std::move(found.error())};
   if (found->label(labels::kSandbox) != id) co_return Result<>{};
   GoneWait which{.resource = resource,
                  .namespace_name = std::move(namespace_name),

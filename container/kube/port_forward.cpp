@@ -142,7 +142,7 @@ Task<Outcome<Stream>> PortForward::open() {
 Task<Result<Stream>> PortForward::dial(std::chrono::milliseconds limit) {
   auto stream = co_await within(std::chrono::steady_clock::now() + limit, open());
   if (!stream) co_return fail(Errc::timeout, "forward to " + where() + ": the API server does not answer in time");
-  if (!*stream) co_return std::unexpected{std::move(stream->error().error)};
+  if (!*stream) co_return std::unexpected{std::move(stream->error())};
   co_return std::move(**stream);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -37,6 +38,9 @@ struct Failure {
   Status status = {};
   /// The request, or an earlier try of it, had gone out and no answer told what became of it: it may have taken effect.
   bool may_have_happened = false;
+
+  /// What goes up to people, so that SKIFF_TRY works with an `Outcome` in a function that returns a `Result`.
+  operator Error() && { return std::move(error); }  // NOLINT(hicpp-explicit-conversions, google-explicit-constructor)
 
   [[nodiscard]] bool not_found() const noexcept { return status.code == 404; }
   [[nodiscard]] bool already_exists() const noexcept { return status.reason == "AlreadyExists"; }

@@ -135,8 +135,7 @@ Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
     plan.policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
   }
   // One that is still there, of a sandbox that had this name, selects none of ours as it is.
-  auto put = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true});
-  if (!put) co_return std::unexpected{std::move(put.error().error)};
+  SKIFF_CO_TRY_VOID(co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true}));
   co_return std::move(*made);
 }
 

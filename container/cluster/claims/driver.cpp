@@ -86,13 +86,13 @@ Task<Result<Object>> ClaimDriver::find(std::string name) {
     auto found = co_await cluster_->client().get(at(kube::kSandboxClaims, api), cluster_->namespace_name(), *foreign);
     if (found && !labels::is_ours(*found)) co_return std::move(*found);
     if (found || found.error().not_found()) co_return std::unexpected{no_such_sandbox(name)};
-    co_return std::unexpected{std::move(found.error().error)};
+    co_return std::unexpected{std::move(found.error())};
   }
   for (const kube::Resource& kind : {kube::kSandboxClaims, kube::kSandboxes}) {
     auto found =
         co_await cluster_->client().get(at(kind, api), cluster_->namespace_name(), cluster_->object_name(name));
     if (!found && found.error().not_found()) continue;
-    if (!found) co_return std::unexpected{std::move(found.error().error)};
+    if (!found) co_return std::unexpected{std::move(found.error())};
     // A Sandbox of that name may be the one of somebody's claim, or not ours at all.
     if (found->label(labels::kManagedBy) == "skiff" && !is_claimed(*found)) co_return std::move(*found);
   }
@@ -115,7 +115,7 @@ Task<Result<std::optional<Object>>> ClaimDriver::sandbox_of(Object object) {
   auto sandbox = co_await cluster_->client().get(at(kube::kSandboxes, api), object.namespace_name(), name);
   if (sandbox) co_return std::move(*sandbox);
   if (sandbox.error().not_found()) co_return std::nullopt;
-  co_return std::unexpected{std::move(sandbox.error().error)};
+  co_return std::unexpected{std::move(sandbox.error())};
 }
 
 Task<Sandbox> ClaimDriver::described(Object object) {
@@ -135,7 +135,7 @@ Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
   const std::string pod = pod_name(*sandbox);
   auto found = co_await cluster_->client().get(kube::kPods, object.namespace_name(), pod);
   if (!found && found.error().not_found()) co_return std::unexpected{not_running(describe_claim(object))};
-  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  if (!found) co_return std::unexpected{std::move(found.error())};
   if (!runs_agent(*found)) co_return std::unexpected{no_agent(*found)};
   co_return ReachTarget{.sandbox = describe_claim(object).name,
                         .namespace_name = object.namespace_name(),
@@ -161,7 +161,7 @@ Task<Result<Object>> ClaimDriver::patch(Object object, json patch) {
   if (patched.error().not_found()) {
     co_return std::unexpected{no_such_sandbox(labels::get(object, labels::kName))};
   }
-  co_return std::unexpected{std::move(patched.error().error)};
+  co_return std::unexpected{std::move(patched.error())};
 }
 
 Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool is_new) {
@@ -294,7 +294,7 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   auto page =
       co_await cluster_->client().list_page(kind, cluster_->namespace_name(), std::move(options), std::move(token));
   // The extensions can be left out when agent-sandbox is installed.
-  if (!page && !(claims && page.error().not_found())) co_return std::unexpected{std::move(page.error().error)};
+  if (!page && !(claims && page.error().not_found())) co_return std::unexpected{std::move(page.error())};
   SandboxPage found;
   if (page) {
     std::erase_if(page->items, is_claimed);

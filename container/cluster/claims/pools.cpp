@@ -51,9 +51,8 @@ bool is_current(const Object& pool, std::int64_t generation) {
 Task<Result<SandboxApi>> ClaimPools::api() {
   if (api_) co_return *api_;
   for (const SandboxApi candidate : {SandboxApi::v1beta1, SandboxApi::v1alpha1}) {
-    auto served = co_await cluster_->client().serves(at(kube::kSandboxes, candidate));
-    if (!served) co_return std::unexpected{std::move(served.error().error)};
-    if (!*served) continue;
+    SKIFF_CO_TRY(auto served, co_await cluster_->client().serves(at(kube::kSandboxes, candidate)));
+    if (!served) continue;
     api_ = candidate;
     co_return candidate;
   }
@@ -67,17 +66,17 @@ Task<Result<Object>> ClaimPools::find(std::string name) {
   SKIFF_CO_TRY(auto version, co_await api());
   auto pool = co_await cluster_->client().get(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(), name);
   if (!pool && pool.error().not_found()) co_return std::unexpected{no_such_pool(name)};
-  if (!pool) co_return std::unexpected{std::move(pool.error().error)};
+  if (!pool) co_return std::unexpected{std::move(pool.error())};
   co_return std::move(*pool);
 }
 
 Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name) {
   SKIFF_CO_TRY(auto version, co_await api());
-  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name());
-  if (!pools) co_return std::unexpected{std::move(pools.error().error)};
-  std::erase_if(pools->items,
+  SKIFF_CO_TRY(auto pools,
+               co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name()));
+  std::erase_if(pools.items,
                 [&](const Object& pool) { return pool.text({"spec", "sandboxTemplateRef", "name"}) != template_name; });
-  if (pools->items.empty()) {
+  if (pools.items.empty()) {
     co_return fail(Errc::not_found,
                    "no pool creates sandboxes from the template \"" + template_name + "\": `skiff pool create " +
                        template_name + " --template " + template_name +
@@ -85,7 +84,7 @@ Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name
                    "--template");
   }
   const auto ready = [](const Object& pool) { return pool.integer({"status", "readyReplicas"}).value_or(0); };
-  co_return std::ranges::max_element(pools->items, {}, ready)->name();
+  co_return std::ranges::max_element(pools.items, {}, ready)->name();
 }
 
 Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxApi api) {
@@ -109,7 +108,7 @@ Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
   auto taken =
       co_await cluster_->client().create(at(kube::kSandboxTemplates, version), std::move(trial), {.dry_run = true});
   // Who applies it again changes it.
-  if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
+  if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error())};
   co_return planned;
 }
 
@@ -126,7 +125,7 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
       co_return fail(Errc::already_exists, "there is a SandboxTemplate \"" + wanted->name +
                                                "\": take another name, or give it as --template");
     }
-    if (!made) co_return std::unexpected{std::move(made.error().error)};
+    if (!made) co_return std::unexpected{std::move(made.error())};
     made_template = std::move(*made);
     template_name = wanted->name;
   }
@@ -135,7 +134,7 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
   if (made_template) pool.json["metadata"]["ownerReferences"] = json::array({made_template->owner_reference()});
   auto made = co_await cluster_->client().create(at(kube::kSandboxWarmPools, api), std::move(pool));
   if (made) co_return std::move(*made);
-  if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error().error)};
+  if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error())};
   co_return std::unexpected{pool_exists(wanted->name)};
 }
 
@@ -143,7 +142,7 @@ Task<Result<bool>> ClaimPools::take_back(std::string name, SandboxApi api, std::
                                          std::chrono::milliseconds patience) {
   kube::Client& client = cluster_->client();
   auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
-  if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error().error)};
+  if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error())};
   if (pool && is_marked(*pool, creation)) {
     auto gone = co_await remove_within(std::move(name), patience);
     if (gone || gone.error().code != Errc::timeout) co_return gone ? Result<bool>{true} : std::move(gone);
@@ -151,12 +150,12 @@ Task<Result<bool>> ClaimPools::take_back(std::string name, SandboxApi api, std::
   }
   // Its template comes first, and may be all there is.
   auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
-  if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error().error)};
+  if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error())};
   if (!alone || !is_marked(*alone, creation)) co_return true;
   kube::RemoveOptions options{.uid = alone->uid()};
   auto removed =
       co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
-  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error())};
   co_return true;
 }
 
@@ -178,7 +177,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
       late.message += ", `kubectl get pods` shows the reason";
       co_return std::unexpected{std::move(late)};
     }
-    if (!*event) co_return std::unexpected{std::move(event->error().error)};
+    if (!*event) co_return std::unexpected{std::move(event->error())};
     if ((*event)->objects.empty() || (*event)->kind == kube::WatchEvent::Kind::deleted) {
       co_return fail(Errc::not_found, "pool \"" + pool.name() + "\" was removed meanwhile");
     }
@@ -221,16 +220,16 @@ Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std:
   auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(),
                                                    name, kube::PatchKind::merge, patch);
   if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
-  if (!patched) co_return std::unexpected{std::move(patched.error().error)};
+  if (!patched) co_return std::unexpected{std::move(patched.error())};
   co_return co_await wait_until_full(std::move(*patched), deadline, std::move(progress));
 }
 
 Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
   SKIFF_CO_TRY(auto version, co_await api());
-  auto claims = co_await cluster_->client().list(at(kube::kSandboxClaims, version), cluster_->namespace_name());
-  if (!claims) co_return std::unexpected{std::move(claims.error().error)};
+  SKIFF_CO_TRY(auto claims,
+               co_await cluster_->client().list(at(kube::kSandboxClaims, version), cluster_->namespace_name()));
   std::map<std::string, unsigned> counts;
-  for (const Object& claim : claims->items) {
+  for (const Object& claim : claims.items) {
     std::string pool = claim.text({"spec", "warmPoolRef", "name"});
     if (pool.empty()) pool = claim.text({"spec", "warmpool"});
     // The first releases keep the template alone, which `pool create` gives the pool's name.
@@ -248,11 +247,11 @@ Task<Result<PoolStatus>> ClaimPools::status(std::string name) {
 
 Task<Result<std::vector<PoolStatus>>> ClaimPools::list() {
   SKIFF_CO_TRY(auto version, co_await api());
-  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name());
-  if (!pools) co_return std::unexpected{std::move(pools.error().error)};
+  SKIFF_CO_TRY(auto pools,
+               co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name()));
   SKIFF_CO_TRY(auto claims, co_await count_claims());
   std::vector<PoolStatus> all;
-  for (const Object& pool : pools->items) all.push_back(status_of(pool, claims[pool.name()]));
+  for (const Object& pool : pools.items) all.push_back(status_of(pool, claims[pool.name()]));
   std::ranges::sort(all, {}, &PoolStatus::name);
   co_return all;
 }
@@ -268,7 +267,7 @@ Task<Result<bool>> ClaimPools::remove_within(std::string name, std::chrono::mill
   const kube::Resource templates = at(kube::kSandboxTemplates, version);
   auto pool = co_await client.get(pools, cluster_->namespace_name(), name);
   if (!pool && pool.error().not_found()) co_return false;
-  if (!pool) co_return std::unexpected{std::move(pool.error().error)};
+  if (!pool) co_return std::unexpected{std::move(pool.error())};
   const std::string owner = template_that_owns(*pool);
   // In the foreground: it is gone when what waited in it is. Those that were taken belong to their claims.
   kube::RemoveOptions foreground{.propagation = "Foreground", .uid = pool->uid()};
@@ -277,7 +276,7 @@ Task<Result<bool>> ClaimPools::remove_within(std::string name, std::chrono::mill
     kube::RemoveOptions options{.uid = owner};
     (void)co_await client.remove(templates, cluster_->namespace_name(), name, std::move(options));
   }
-  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error())};
   for (const kube::Resource& resource : {pools, templates}) {
     if (resource.plural == templates.plural && owner.empty()) continue;
     GoneWait wait{.resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = patience};

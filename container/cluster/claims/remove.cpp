@@ -33,13 +33,13 @@ Task<Result<>> remove_claim(Cluster* cluster, SandboxApi api, Object object, std
   kube::Client& client = cluster->client();
   // By uid, as somebody may make another one of this name meanwhile, whose end nobody waits for.
   auto found = co_await client.get(kube::kPods, object.namespace_name(), pod);
-  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
+  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
   std::string pod_uid = found ? found->uid() : std::string{};
   kube::RemoveOptions options{.uid = object.uid()};
   auto removed = co_await client.remove(resource, object.namespace_name(), object.name(), std::move(options));
   // A conflict: what has the name now is another one.
   const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
-  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
+  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error())};
   const std::string ns = object.namespace_name();
   const auto wait_for = [&](kube::Resource kind, const std::string& name, const std::string& uid) {
     GoneWait wait{

@@ -75,7 +75,7 @@ Task<> watch_object(kube::Client* client, kube::Resource resource, Object object
       }
     }
     auto event = co_await watch.next();
-    if (!event) co_return finding->settle(std::unexpected{std::move(event.error().error)});
+    if (!event) co_return finding->settle(std::unexpected{std::move(event.error())});
     const bool is_gone = (*event).kind == WatchEvent::Kind::deleted || event->objects.empty() ||
                          event->objects.front().uid() != object.uid();
     if (is_gone) co_return finding->settle(std::unexpected{removed_meanwhile(object)});

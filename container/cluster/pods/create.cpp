@@ -131,13 +131,12 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
     pod.json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
   }
   if (!record.start.empty()) mark_creation(pod, record.start);
-  auto news = co_await cluster->pods(pod.namespace_name()).follow(pod.name());
-  if (!news) co_return std::unexpected{std::move(news.error().error)};
+  SKIFF_CO_TRY(auto news, co_await cluster->pods(pod.namespace_name()).follow(pod.name()));
   SKIFF_CO_TRY(auto made, co_await make(cluster, kube::kPods, std::move(pod)));
   PodWait wait{.namespace_name = made.namespace_name(), .name = made.name(), .now = {}, .deadline = deadline};
   wait.now = std::move(made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
-  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress));
+  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster->client(), &news, std::move(wait), progress));
   KnownPod known{
       .config_map = std::move(config_map), .record = {}, .pod = std::move(ready), .service = std::move(service)};
   if (known.config_map) known.record = std::move(record);
@@ -163,8 +162,7 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
                  .record = std::move(record),
                  .pod = std::move(taken->pod),
                  .service = std::move(service)};
-  auto changed = co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}});
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  SKIFF_CO_TRY_VOID(co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}}));
   co_return known;
 }
 

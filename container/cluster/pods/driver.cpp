@@ -235,8 +235,7 @@ Task<Result<>> PodDriver::stop(std::string name, Removal how) {
 Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
   const ScopeCounter counted{under_way_};
   // Said first: whoever looks meanwhile sees what is meant.
-  auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  SKIFF_CO_TRY_VOID(co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}}));
   SKIFF_CO_TRY(auto begun, co_await begin_stop(cluster_, &known, how, under_way_ == 1));
   co_return co_await finish_removal(cluster_, std::move(begun), std::move(how));
 }
@@ -280,9 +279,8 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
 Task<Result<Sandbox>> PodDriver::wait_for_others(KnownPod known, SteadyTime deadline, Progress progress) {
   const PodRecord& record = *known.record;
   PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
-  auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
-  if (!news) co_return std::unexpected{std::move(news.error().error)};
-  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress));
+  SKIFF_CO_TRY(auto news, co_await cluster_->pods(record.namespace_name).follow(record.pod));
+  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &news, std::move(theirs), progress));
   known.pod = std::move(ready);
   SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(known), deadline, std::move(progress)));
   co_return describe_known(up);
@@ -398,10 +396,9 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease, milliseco
   if (!known.record) {
     if (expires_at) {
       const json patch{{"metadata", {{"annotations", {{labels::kExpiresAt, *expires_at}}}}}};
-      auto changed = co_await cluster_->client().patch(kube::kPods, known.pod->namespace_name(), known.pod->name(),
-                                                       kube::PatchKind::merge, patch);
-      if (!changed) co_return std::unexpected{std::move(changed.error().error)};
-      known.pod = std::move(*changed);
+      SKIFF_CO_TRY(auto changed, co_await cluster_->client().patch(kube::kPods, known.pod->namespace_name(),
+                                                                   known.pod->name(), kube::PatchKind::merge, patch));
+      known.pod = std::move(changed);
     }
     co_return describe_known(known);
   }
@@ -443,16 +440,15 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   if (now.pod && now.pod->label(labels::kSandbox) == context.sandbox_id) {
     const std::string kind = network_label(spec.pod);
     json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
-    auto labelled = co_await cluster_->client().patch(kube::kPods, where, now.pod->name(), kube::PatchKind::merge,
-                                                      std::move(label));
-    if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
+    SKIFF_CO_TRY_VOID(co_await cluster_->client().patch(kube::kPods, where, now.pod->name(), kube::PatchKind::merge,
+                                                        std::move(label)));
   }
   if (json exposure = service_exposure(spec.pod); !exposure.empty()) {
     const json patch{{"spec", std::move(exposure)}};
     auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(changed->config_map->name()),
                                                      kube::PatchKind::merge, patch);
     // A stopped one has none: `start` makes it as the record says.
-    if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error().error)};
+    if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error())};
   }
   // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
   const auto after = owned_objects(spec, context.prefix);

@@ -48,7 +48,7 @@ KnownPod read_config_map(Object config_map, WallTime seen_at) {
 /// The record of that object; nothing when there is none, or it goes.
 Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string name, std::string object_name) {
   auto found = co_await cluster->client().get(kube::kConfigMaps, cluster->namespace_name(), std::move(object_name));
-  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
+  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
   if (!found || !is_part_of(*found, "record", name) || found->is_being_deleted()) co_return std::nullopt;
   co_return read_config_map(std::move(*found), cluster->client().transport().server_now());
 }
@@ -66,7 +66,7 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
     pod_name = known.record->pod;
   }
   auto pod = co_await cluster->client().get(kube::kPods, std::move(namespace_name), std::move(pod_name));
-  if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
+  if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error())};
   if (pod && is_part_of(*pod, "sandbox", name)) known.pod = std::move(*pod);
   if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
   co_return known;
@@ -109,7 +109,7 @@ Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::s
         co_await cluster->client().list(resource, cluster->namespace_name(), {.label_selector = std::move(selector)});
     // Who may not list has found all that there is by its name.
     if (!listed && listed.error().forbidden()) co_return std::unexpected{no_such_sandbox(name)};
-    if (!listed) co_return std::unexpected{std::move(listed.error().error)};
+    if (!listed) co_return std::unexpected{std::move(listed.error())};
     for (Object& object : listed->items) {
       if (!is_part_of(object, component, name) || object.is_being_deleted()) continue;
       KnownPod one;
@@ -149,7 +149,7 @@ Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::s
   if (recorded && is_it(*recorded)) co_return std::move(*recorded);
   if (!recorded) {
     auto pod = co_await cluster->client().get(kube::kPods, cluster->namespace_name(), object_name);
-    if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
+    if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error())};
     if (pod && is_part_of(*pod, "sandbox", name)) {
       KnownPod known{.pod = std::move(*pod)};
       if (is_it(known)) co_return known;
@@ -163,7 +163,7 @@ Task<Result<std::optional<Object>>> find_pod(Cluster* cluster, std::string names
   auto found = co_await cluster->client().get(kube::kPods, std::move(namespace_name), std::move(pod));
   if (found && found->label(labels::kSandbox) == id) co_return std::move(*found);
   if (found || found.error().not_found()) co_return std::nullopt;
-  co_return std::unexpected{std::move(found.error().error)};
+  co_return std::unexpected{std::move(found.error())};
 }
 
 Sandbox describe_known(const KnownPod& known) {
@@ -199,10 +199,9 @@ std::string loss_of(const KnownPod& known) {
 Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {
   const Object& record = *known->config_map;
   nlohmann::json patch{{"metadata", {{"uid", record.uid()}}}, {"data", std::move(data)}};
-  auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
-                                                  kube::PatchKind::merge, std::move(patch));
-  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
-  co_return std::move(*changed);
+  SKIFF_CO_TRY(auto changed, co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
+                                                              kube::PatchKind::merge, std::move(patch)));
+  co_return std::move(changed);
 }
 
 Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
@@ -228,7 +227,7 @@ Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, cons
   if (changed) co_return std::move(*changed);
   const kube::Failure& why = changed.error();
   if (why.conflict() || why.not_found() || why.may_have_happened) co_return std::nullopt;
-  co_return std::unexpected{std::move(changed.error().error)};
+  co_return std::unexpected{std::move(changed.error())};
 }
 
 Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::function<void(PodRecord& record)> change) {
@@ -249,9 +248,9 @@ Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::functi
       known.config_map = std::move(*changed);
       co_return known;
     }
-    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error().error)};
+    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error())};
     auto now = co_await client.get(kube::kConfigMaps, namespace_name, name);
-    if (!now && !now.error().not_found()) co_return std::unexpected{std::move(now.error().error)};
+    if (!now && !now.error().not_found()) co_return std::unexpected{std::move(now.error())};
     if (!now || now->uid() != known.config_map->uid()) {
       co_return std::unexpected{no_such_sandbox(known.record->spec.name)};
     }
@@ -274,13 +273,12 @@ Task<Result<>> change_label(Cluster* cluster, KnownPod known, std::string label,
     return cluster->client().patch(resource, object.namespace_name(), object.name(), kube::PatchKind::merge,
                                    std::move(patch));
   };
-  auto recorded = co_await put(kube::kConfigMaps, *changed.config_map);
-  if (!recorded) co_return std::unexpected{std::move(recorded.error().error)};
+  SKIFF_CO_TRY_VOID(co_await put(kube::kConfigMaps, *changed.config_map));
   if (seen.uid().empty()) co_return Result<>{};
   auto patched = co_await put(kube::kPods, seen);
   // Another Pod has the label by the record.
   if (patched || patched.error().not_found() || patched.error().conflict()) co_return Result<>{};
-  co_return std::unexpected{std::move(patched.error().error)};
+  co_return std::unexpected{std::move(patched.error())};
 }
 
 namespace {
@@ -294,7 +292,7 @@ Task<Result<>> read_both(Cluster* cluster, const SandboxFilter* filter,
                        std::function<void(std::vector<Object> items, bool is_first)> note, Result<>* result) -> Task<> {
     auto seen = co_await from->client().each_page(resource, from->namespace_name(),
                                                   {.label_selector = std::move(selector)}, std::move(note));
-    if (!seen) *result = std::unexpected{std::move(seen.error().error)};
+    if (!seen) *result = std::unexpected{std::move(seen.error())};
   };
   co_await in_parallel(results.size(), results.size(), [&](std::size_t index) {
     if (index == 0) return read(cluster, kube::kPods, labels::selector("sandbox", *filter), note_pods, &results[0]);

@@ -90,7 +90,7 @@ Task<Result<PodPools::View>> PodPools::find(std::string name) {
   auto record = co_await client.get(kube::kConfigMaps, cluster_->namespace_name(),
                                     pool_record_name(cluster_->options().name_prefix, name));
   if (!record && record.error().not_found()) co_return std::unexpected{no_such_pool(name)};
-  if (!record) co_return std::unexpected{std::move(record.error().error)};
+  if (!record) co_return std::unexpected{std::move(record.error())};
   SKIFF_CO_TRY(auto pool, read_pool_record(*record));
   co_return View{.pool = std::move(pool), .record = std::move(*record)};
 }
@@ -99,9 +99,9 @@ Task<Result<PodPools::View>> PodPools::look(std::string name) {
   auto view = co_await find(name);
   if (!view) co_return view;
   kube::ListOptions options{.label_selector = pool_selector(name)};
-  auto pods = co_await cluster_->client().list(kube::kPods, cluster_->namespace_name(), std::move(options));
-  if (!pods) co_return std::unexpected{std::move(pods.error().error)};
-  view->pods = std::move(pods->items);
+  SKIFF_CO_TRY(auto pods,
+               co_await cluster_->client().list(kube::kPods, cluster_->namespace_name(), std::move(options)));
+  view->pods = std::move(pods.items);
   co_return view;
 }
 
@@ -150,13 +150,13 @@ Task<Result<>> PodPools::remove_member(Object pod) {
     if (!marked) {
       const auto& failure = marked.error();
       if (failure.status.code == 422 || failure.not_found() || failure.may_have_happened) co_return Result<>{};
-      co_return std::unexpected{std::move(marked.error().error)};
+      co_return std::unexpected{std::move(marked.error())};
     }
   }
   kube::RemoveOptions options{.uid = pod.uid()};
   auto removed = co_await client.remove(kube::kPods, pod.namespace_name(), pod.name(), std::move(options));
   if (removed || removed.error().not_found() || removed.error().conflict()) co_return Result<>{};
-  co_return std::unexpected{std::move(removed.error().error)};
+  co_return std::unexpected{std::move(removed.error())};
 }
 
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
@@ -223,7 +223,7 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
       co_return std::unexpected{not_full_in_time(name, ready, size)};
     }
     if (!event) continue;
-    if (!*event) co_return std::unexpected{std::move(event->error().error)};
+    if (!*event) co_return std::unexpected{std::move(event->error())};
     if ((*event)->kind == kube::WatchEvent::Kind::snapshot) pods.clear();
     for (Object& pod : (*event)->objects) {
       if ((*event)->kind == kube::WatchEvent::Kind::deleted) {
@@ -241,7 +241,7 @@ Task<Result<>> PodPools::make_policy(const PoolSpec* pool) {
   if (!policy) co_return Result<>{};
   auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
   if (made || made.error().already_exists()) co_return Result<>{};
-  co_return std::unexpected{std::move(made.error().error)};
+  co_return std::unexpected{std::move(made.error())};
 }
 
 Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime deadline, Progress progress) {
@@ -265,7 +265,7 @@ Task<Result<>> PodPools::make_record(const PoolSpec* wanted, std::string creatio
 Task<Result<bool>> PodPools::take_back(std::string name, std::string creation, milliseconds patience) {
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(),
                                                 pool_record_name(cluster_->options().name_prefix, name));
-  if (!record && !record.error().not_found()) co_return std::unexpected{std::move(record.error().error)};
+  if (!record && !record.error().not_found()) co_return std::unexpected{std::move(record.error())};
   if (!record || !is_marked(*record, creation)) co_return true;
   auto gone = co_await remove_within(std::move(name), patience);
   if (gone || gone.error().code != Errc::timeout) co_return gone ? Result<bool>{true} : std::move(gone);
@@ -305,7 +305,7 @@ Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, millis
                                                    pool_record_name(cluster_->options().name_prefix, name),
                                                    kube::PatchKind::merge, patch);
   if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
-  if (!patched) co_return std::unexpected{std::move(patched.error().error)};
+  if (!patched) co_return std::unexpected{std::move(patched.error())};
   co_return co_await fill_and_wait(std::move(name), deadline, std::move(progress));
 }
 
@@ -329,15 +329,13 @@ Task<Result<std::vector<PoolStatus>>> PodPools::list() {
 Task<Result<std::vector<PoolStatus>>> PodPools::list_quickly() {
   kube::Client& client = cluster_->client();
   kube::ListOptions options{.label_selector = labels::selector("pool", {})};
-  auto records = co_await client.list(kube::kConfigMaps, cluster_->namespace_name(), std::move(options));
-  if (!records) co_return std::unexpected{std::move(records.error().error)};
+  SKIFF_CO_TRY(auto records, co_await client.list(kube::kConfigMaps, cluster_->namespace_name(), std::move(options)));
   kube::ListOptions members{.label_selector = std::string{labels::kPool}};
-  auto pods = co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(members));
-  if (!pods) co_return std::unexpected{std::move(pods.error().error)};
+  SKIFF_CO_TRY(auto pods, co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(members)));
   std::map<std::string, std::vector<Object>> by_pool;
-  for (Object& pod : pods->items) by_pool[pod.label(labels::kPool)].push_back(std::move(pod));
+  for (Object& pod : pods.items) by_pool[pod.label(labels::kPool)].push_back(std::move(pod));
   std::vector<PoolStatus> all;
-  for (const Object& record : records->items) {
+  for (const Object& record : records.items) {
     SKIFF_CO_TRY(auto pool, read_pool_record(record));
     all.push_back(count_members(pool, by_pool[pool.name]));
   }
@@ -354,7 +352,7 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
   const std::string record_name = pool_record_name(cluster_->options().name_prefix, name);
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(), record_name);
   if (!record && record.error().not_found()) co_return false;
-  if (!record) co_return std::unexpected{std::move(record.error().error)};
+  if (!record) co_return std::unexpected{std::move(record.error())};
   // The record of a sandbox "pool-NAME" has that name too.
   if (record->label(labels::kComponent) != "pool") co_return false;
   // What waits goes with its owner; what was taken has another one.
@@ -363,7 +361,7 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
                                                     std::move(this_one));
   // A conflict: somebody else has removed it, and made another one of that name.
   if (!removed && (removed.error().not_found() || removed.error().conflict())) co_return false;
-  if (!removed) co_return std::unexpected{std::move(removed.error().error)};
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
   kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
   kube::Watch watch{&cluster_->client(), std::move(waiting)};
   const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
@@ -375,7 +373,7 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
                                         " of its Pods still exist after " + std::to_string(patience.count() / 1000) +
                                         " s");
     }
-    if (!*event) co_return std::unexpected{std::move(event->error().error)};
+    if (!*event) co_return std::unexpected{std::move(event->error())};
     if ((*event)->kind == kube::WatchEvent::Kind::snapshot) left.clear();
     for (const Object& pod : (*event)->objects) {
       left[pod.name()] = true;
@@ -400,9 +398,8 @@ Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::o
     kube::ListOptions options{.label_selector = free_selector(spec.pod.pool)};
     const bool is_part = !part.empty();
     if (is_part) options.label_selector += "," + std::exchange(part, {});
-    auto listed = co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options));
-    if (!listed) co_return std::unexpected{std::move(listed.error().error)};
-    std::vector<Object>& pods = listed->items;
+    SKIFF_CO_TRY(auto listed, co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options)));
+    std::vector<Object>& pods = listed.items;
     std::erase_if(pods, [](const Object& pod) { return member_state(pod) != MemberState::free; });
     const std::size_t waiting = pods.size();
     std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
@@ -423,7 +420,7 @@ Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::o
         co_return claimed;
       }
       const bool was_faster = taken.error().status.code == 422 || taken.error().not_found();
-      if (!was_faster) co_return std::unexpected{std::move(taken.error().error)};
+      if (!was_faster) co_return std::unexpected{std::move(taken.error())};
     }
   }
   co_return std::nullopt;

@@ -58,9 +58,8 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
                                                            bool is_alone) {
   std::optional<kube::SharedWatch::Reader> news;
   if (!is_alone && how.wait) {
-    auto followed = co_await cluster->ends(place.namespace_name).follow(place.name);
-    if (!followed) co_return std::unexpected{std::move(followed.error().error)};
-    news.emplace(std::move(*followed));
+    SKIFF_CO_TRY(auto followed, co_await cluster->ends(place.namespace_name).follow(place.name));
+    news.emplace(std::move(followed));
   }
   // What the record says of its Pod may be old: then it is looked up.
   for (bool is_sure = place.uid.empty();; is_sure = true) {
@@ -77,7 +76,7 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
     auto deleted = co_await delete_this(cluster, std::move(pod), grace_of(how));
     if (!deleted && deleted.error().conflict() && !is_sure) continue;
     if (!deleted && deleted.error().conflict()) co_return std::nullopt;
-    if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+    if (!deleted) co_return std::unexpected{std::move(deleted.error())};
     if (!*deleted) co_return std::nullopt;
     Departure::Leaving leaving{.wait = std::move(**deleted)};
     if (news) leaving.news.emplace(std::move(*news));
@@ -112,7 +111,7 @@ Task<Result<>> take_service(Cluster* cluster, const KnownPod* known, std::chrono
     departure->rest.push_back(kube::kServices);
     co_return Result<>{};
   }
-  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted) co_return std::unexpected{std::move(deleted.error())};
   if (*deleted) departure->leaving.push_back({.wait = std::move(**deleted)});
   co_return Result<>{};
 }
@@ -126,7 +125,7 @@ Task<Result<>> take_record(Cluster* cluster, const Object* config_map, std::chro
                   .uid = config_map->uid(),
                   .limit = patience};
   auto deleted = co_await delete_this(cluster, std::move(itself), std::nullopt);
-  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error())};
   if (deleted && *deleted) departure->leaving.push_back({.wait = std::move(**deleted)});
   co_return Result<>{};
 }
@@ -148,7 +147,7 @@ Task<Result<>> do_at_once(std::vector<Task<Result<>>> parts) {
 Task<Result<std::optional<Object>>> find_home(Cluster* cluster, const Object* config_map, const PodRecord* record) {
   auto home = co_await cluster->client().get(kube::kNamespaces, {}, record->namespace_name);
   if (!home && home.error().not_found()) co_return std::nullopt;
-  if (!home) co_return std::unexpected{std::move(home.error().error)};
+  if (!home) co_return std::unexpected{std::move(home.error())};
   const std::string owner = home->annotation(kRecordOf);
   const bool is_its = labels::is_ours(*home) && home->label(labels::kSandbox) == config_map->label(labels::kSandbox) &&
                       (owner.empty() || owner == config_map->namespace_name() + "/" + config_map->name());
@@ -180,7 +179,7 @@ Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* 
                           .uid = home->uid(),
                           .limit = how.patience};
   auto deleted = co_await delete_this(cluster, std::move(namespace_wait), std::nullopt);
-  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error())};
   if (deleted && *deleted) departure.leaving.push_back({.wait = std::move(**deleted)});
   co_return departure;
 }
@@ -189,16 +188,15 @@ Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* 
 Task<Result<>> remove_rest(Cluster* cluster, kube::Resource resource, std::string namespace_name, std::string id,
                            const Removal* how) {
   kube::ListOptions its{.label_selector = std::string{labels::kSandbox} + "=" + labels::label_value(id)};
-  auto left = co_await cluster->client().list(resource, namespace_name, std::move(its));
-  if (!left) co_return std::unexpected{std::move(left.error().error)};
-  for (const Object& object : left->items) {
+  SKIFF_CO_TRY(auto left, co_await cluster->client().list(resource, namespace_name, std::move(its)));
+  for (const Object& object : left.items) {
     GoneWait which{.resource = resource,
                    .namespace_name = namespace_name,
                    .name = object.name(),
                    .uid = object.uid(),
                    .limit = how->patience};
     auto deleted = co_await delete_this(cluster, std::move(which), std::nullopt);
-    if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+    if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error())};
     if (!deleted || !*deleted || !how->wait) continue;
     auto gone = co_await wait_until_gone(&cluster->client(), std::move(**deleted));
     if (!gone) co_return gone;
@@ -253,7 +251,7 @@ Task<Result<>> finish_removal(Cluster* cluster, Departure departure, Removal how
   }
   if (!departure.record_at_end) co_return Result<>{};
   auto deleted = co_await delete_this(cluster, std::move(*departure.record_at_end), std::nullopt);
-  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error())};
   if (!deleted || !*deleted || !how.wait) co_return Result<>{};
   co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
 }
