@@ -64,6 +64,23 @@ class Open:
             self.sock.settimeout(30)
 
 
+class Upload(Open):
+    """A request whose body goes on slowly, and has no end: else the limit of pauses in a body would end it."""
+
+    def ends(self):
+        self.sock.settimeout(1)
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            for _ in range(30):
+                try:
+                    while self.sock.recv(65536):
+                        pass
+                    return True
+                except TimeoutError:
+                    self.sock.sendall(b"x")
+            return False
+        return True
+
+
 class Shown:
     """A credential as a client shows it: fields, and how what it is for is addressed."""
 
@@ -104,11 +121,11 @@ class Shown:
         RawWs(sock, self.prefix + path, {"Host": self.host, **self.fields, **more})
         return Open(sock)
 
-    def upload(self, path):
-        """A request whose body does not end."""
+    def upload(self, path, method="POST", **more):
         sock = self.connect()
-        sock.sendall(request_bytes("POST", self.prefix + path, {"Host": self.host, **self.fields, "Content-Length": "1000"}, b"x"))
-        return Open(sock)
+        fields = {"Host": self.host, **self.fields, "Content-Length": "1000", **more}
+        sock.sendall(request_bytes(method, self.prefix + path, fields, b"x"))
+        return Upload(sock)
 
 
 # --- what a right is used for: once, and for as long as it is there ---
@@ -138,13 +155,18 @@ ONCE = {
 }
 OPEN = {
     "agent socket": lambda it: it.shown.upgrade(agent_path(it, "/v1/connect"), **{"Sec-WebSocket-Protocol": "skiff.v1"}),
+    "agent stream": lambda it: it.shown.begin("GET", agent_path(it, "/v1/files:watch")),
+    "agent upload": lambda it: it.shown.upload(agent_path(it, "/v1/files/up"), "PUT"),
     "tunnel": lambda it: it.shown.upgrade(agent_path(it, f"/v1/ports/{it.raw}:tcp"), **{"Sec-WebSocket-Protocol": "skiff.v1.tcp"}),
     "port socket": lambda it: it.shown.upgrade(port_path(it, "/ws")),
     "stream": lambda it: it.shown.begin("GET", port_path(it, "/stream")),
     "upload": lambda it: it.shown.upload(port_path(it, "/upload")),
     "rpc stream": lambda it: it.shown.begin("POST", "/process.Process/Start", START, **{
         **STREAM, **RPC, "E2b-Sandbox-Id": it.sandbox, "Content-Length": str(len(START))}),
+    "rpc upload": lambda it: it.shown.upload("/files?path=up", **{
+        **RPC, "E2b-Sandbox-Id": it.sandbox, "Content-Type": "application/octet-stream"}),
 }
+OF_DIALECT = ("rpc stream", "rpc upload")
 OF_PORTS = ("port", "port socket", "stream", "upload")
 
 
@@ -212,14 +234,14 @@ def agent_token(scene):
 
 #: (how it is got, what it is used for)
 CREDENTIALS = {
-    "API key": (api_key, ["request", "mcp", "port", *[use for use in OPEN if use != "rpc stream"]]),
-    "API key as Bearer": (bearer, ["request", "port", *[use for use in OPEN if use != "rpc stream"]]),
-    "API key beside the access token": (key_and_token, ["rpc", "rpc stream"]),
+    "API key": (api_key, ["request", "mcp", "port", *[use for use in OPEN if use not in OF_DIALECT]]),
+    "API key as Bearer": (bearer, ["request", "port", *[use for use in OPEN if use not in OF_DIALECT]]),
+    "API key beside the access token": (key_and_token, ["rpc", *OF_DIALECT]),
     "access token": (access_token, ["request", "mcp", "port", "rpc", *OPEN]),
     "preview's link": (preview_link, ["link"]),
     "preview's cookie": (preview_cookie, list(OF_PORTS)),
     "signed URL": (signature, ["file"]),
-    "agent token": (agent_token, ["request", "mcp", "agent socket", "tunnel"]),
+    "agent token": (agent_token, ["request", "mcp", "agent socket", "agent stream", "agent upload", "tunnel"]),
 }
 
 
@@ -250,12 +272,20 @@ def make_again(scene):
     assert scene.make(scene.other_key) == scene.sandbox
 
 
-ENDS = {"key removed": remove_key, "key expired": end_key, "sandbox removed": remove_sandbox, "sandbox made again": make_again}
+def make_again_elsewhere(scene):
+    """By another replica, of which this one is told nothing."""
+    other = scene.serving.start("--domain", DOMAIN)
+    assert other.request("DELETE", f"/v1/sandboxes/{scene.sandbox}", key=scene.other_key).status == 204
+    assert scene.make(scene.other_key, by=other) == scene.sandbox
+
+
+ENDS = {"key removed": remove_key, "key expired": end_key, "sandbox removed": remove_sandbox, "sandbox made again": make_again,
+        "sandbox made again by another replica": make_again_elsewhere}
 
 #: What goes on, and why: (credential, end) -> until when.
 GOES_ON = {
-    ("API key", "sandbox made again"): "a key is the tenant's, whose the next sandbox is, too; what was open has ended",
-    ("API key as Bearer", "sandbox made again"): "the same",
+    **{(name, end): "a key is the tenant's, whose the next sandbox is, too; what was open has ended"
+       for name in ("API key", "API key as Bearer") for end in ("sandbox made again", "sandbox made again by another replica")},
     **{(name, end): "it is the sandbox's, and ends with that" for name in ("access token", "signed URL")
        for end in ("key removed", "key expired")},
     ("agent token", "key removed"): "the agent alone verifies it: it ends by its own time, a day at most, or with the sandbox",
@@ -272,10 +302,10 @@ class Scene:
         self.server = serving.start("--domain", DOMAIN)
         self.sandbox = self.make(self.key)
 
-    def make(self, key):
+    def make(self, key, by=None):
         """The id follows from the Idempotency-Key, so it comes again."""
         headers = {"Idempotency-Key": "the-same"}
-        answer = self.server.request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, key, headers)
+        answer = (by or self.server).request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, key, headers)
         assert answer.status == 201, answer.body
         self.access_token = answer.json()["envdAccessToken"]
         return answer.json()["sandboxID"]
