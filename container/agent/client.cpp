@@ -22,14 +22,14 @@ constexpr std::string_view kBytes = "application/octet-stream";
 constexpr const char* kStatusCode = "http.response.status_code";
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 20U;
 constexpr std::size_t kLongestProblem = std::size_t{64} << 10U;
-/// Longer than the agent is silent in a long answer: it says something each 15 s.
+/// Longer than the agent is silent during a long answer: it sends something every 15 s.
 constexpr std::chrono::milliseconds kSilence{60'000};
 
 bool is_agents_own(const HttpResponseHead& head) {
   return head.headers.get("Content-Type").starts_with(protocol::kProblemType);
 }
 
-/// More than any list has that is meant: an agent that never comes to its end must not fill our memory.
+/// Larger than any honest list: an agent whose list never ends must not fill our memory.
 constexpr std::size_t kMostItems = 1'000'000;
 constexpr int kMostPages = 10'000;
 
@@ -43,9 +43,9 @@ const json* value_at(const json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-/// Whether it is something on the way that refuses a WebSocket, and will again.
+/// True when a server on the way refuses WebSockets, and will refuse the next one too.
 bool lets_no_socket_through(const HttpResponseHead& head, const Error& error) {
-  // The agent was asked, but not for one.
+  // The agent received the request without the upgrade: a proxy removed it.
   if (error.code == Errc::upgrade_required) return true;
   return !is_agents_own(head) && head.status < 500 && head.status != 401;
 }
@@ -56,7 +56,8 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
   return options;
 }
 
-/// Why an agent may refuse a token that was made for it, as far as its answer tells: another key, or another clock.
+/// A likely reason why the agent refused a token that was created for it: another key or another clock. Empty when the
+/// answer does not say.
 std::string likely_reason(const HttpResponseHead& head, const std::string& detail) {
   if (head.status != 401) return {};
   if (detail.contains("by none of the configured keys")) {
@@ -100,13 +101,14 @@ Error refusal(const HttpResponseHead& head, const std::string& body) {
   const json said = protocol::parse_json(body).value_or(json{});
   std::string detail = text_at(said, "detail");
   if (is_agents_own(head) && said.is_object()) {
-    // An agent in an image may be newer than this client and have codes that are not known here.
+    // An agent in an image may be newer than this client and send codes that this client does not know.
     const Errc unknown = head.status >= 500 ? Errc::io_error : Errc::invalid_request;
     const std::string reason = likely_reason(head, detail);
     if (detail.empty()) detail = text_at(said, "title");
     return {find_code(text_at(said, "code")).value_or(unknown), std::move(detail) + reason, text_at(said, "field")};
   }
-  // Not the agent's own words: a router (`detail`), the API server's proxy (`message`) or another server on the way.
+  // Not the agent's answer, but that of a router (`detail`), the API server's proxy (`message`) or another server on
+  // the way.
   if (detail.empty()) detail = text_at(said, "message");
   if (!detail.empty()) detail.insert(0, ": ");
   return {head.status == 401 ? Errc::unauthenticated : Errc::io_error,
@@ -119,7 +121,7 @@ AgentClient::~AgentClient() = default;
 
 Span AgentClient::begin_span(const std::string& method, const std::string& path) const {
   if (!endpoint_.trace) return {};
-  // The names of spans are few: no ids in them, so only the beginning of the path.
+  // Span names must be few, so they contain the beginning of the path only, and no ids.
   const std::size_t version = path.find('/', 1);
   const std::string kind = path.substr(0, path.find_first_of("/?:", version == std::string::npos ? 1 : version + 1));
   Span span = endpoint_.trace.begin(method + " " + kind, SpanKind::client);
@@ -139,7 +141,7 @@ Task<Result<Headers>> AgentClient::headers(const Span* span) const {
   const TraceParent here = span->here();
   if (endpoint_.trace) all.set("traceparent", (here ? here : endpoint_.trace).traceparent());
   SKIFF_CO_TRY(auto token, endpoint_.token());
-  // Not Authorization: an API server's proxy and gateways take that one away.
+  // Not Authorization, which the API server's proxy and gateways remove.
   if (!token.empty()) all.add("X-Skiff-Token", token);
   co_return all;
 }
@@ -163,7 +165,7 @@ Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span* span) {
 }
 
 Task<Result<json>> AgentClient::send(std::string method, std::string path, std::string type, std::string body) {
-  // What feeds a command comes in many small pieces, which are not worth a span each.
+  // Input of a command comes in many small pieces, which are not worth a span each.
   Span span = type == kBytes ? Span{} : begin_span(method, path);
   SKIFF_CO_TRY(auto with, co_await headers(&span));
   if (!type.empty()) with.add("Content-Type", type);
@@ -174,7 +176,8 @@ Task<Result<json>> AgentClient::send(std::string method, std::string path, std::
   if (request.method != "GET") co_return co_await send_once(std::move(request), &span);
   protocol::HttpClient::Request again = request;
   auto answer = co_await send_once(std::move(request), &span);
-  // Cut in the middle of its body: an io_error before that is one of a way that may not be there.
+  // Repeat only when the answer was cut in the middle of its body: an earlier io_error may mean that there is no
+  // connection at all.
   if (answer || !http_.was_cut()) co_return answer;
   co_return co_await send_once(std::move(again), &span);
 }
@@ -276,7 +279,7 @@ Task<Result<>> AgentClient::begin_upload(std::string path) {
 }
 
 Task<Result<json>> AgentClient::end_upload() {
-  // The agent may have refused early, and closed: its answer says more than a failed write.
+  // The agent may have refused early and closed: its answer says more than the failed write.
   (void)co_await http_.finish();
   auto head = co_await http_.read_head();
   upload_.note(head);

@@ -18,12 +18,12 @@
 
 namespace skiff::container {
 
-/// Speaks to one agent (its API: /openapi.json) over whatever its endpoint connects by. Requests go one after the other
-/// over one kept connection, so use one client for each thing that may wait. Where the endpoint is part of a trace each
+/// A client of one agent's API (/openapi.json). Its endpoint says how to connect. One connection is kept and carries
+/// one request at a time, so use one client for each call that may wait. Where the endpoint is part of a trace, each
 /// request is a span of it, and the agent gets its `traceparent`. Reactor thread only.
 ///
-/// What the agent refuses comes back as the very error it gave, code, detail and field; a broken connection is
-/// `io_error` or `timeout`, and worth another try.
+/// When the agent refuses a request, the result is the agent's error with code, detail and field. A broken connection
+/// is `io_error` or `timeout`, and the caller may try again.
 class AgentClient {
  public:
   AgentClient(Executor executor, Endpoint endpoint);
@@ -31,44 +31,44 @@ class AgentClient {
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  /// `path` with its query, as /v1/version. The answer's JSON: an object, or null for one without a body. It is asked
-  /// for once more when the connection ends before it does.
+  /// `path` includes the query, for example /v1/version. Returns the answer's JSON: an object, or null for an answer
+  /// without a body. A request whose answer was cut is sent once more.
   [[nodiscard]] Task<Result<nlohmann::json>> get(std::string path);
-  /// Gives all `items` of a list that comes in pages, objects, one after the other: a page of them is kept at a time.
+  /// Passes each object in the `items` of a paged list to `take`. One page is kept in memory at a time.
   [[nodiscard]] Task<Result<>> each_item(std::string path, std::function<void(nlohmann::json item)> take);
-  /// All of them, an array of objects.
+  /// All items of a paged list, as an array of objects.
   [[nodiscard]] Task<Result<nlohmann::json>> get_items(std::string path);
   /// `body` is JSON text.
   [[nodiscard]] Task<Result<nlohmann::json>> post(std::string path, std::string body);
   [[nodiscard]] Task<Result<nlohmann::json>> patch(std::string path, std::string body);
-  /// `remove` of what is not there is an error, as any refusal.
+  /// Removing an object that does not exist is an error, as any refusal is.
   [[nodiscard]] Task<Result<>> remove(std::string path);
-  /// Raw bytes as the body of a POST.
+  /// Sends raw bytes as the body of a POST.
   [[nodiscard]] Task<Result<>> post_bytes(std::string path, std::string bytes);
 
   /// A GET whose body is read piece by piece from `http()`.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path);
-  /// A request as it is given, with the credentials: whatever is answered, its body is read piece by piece from
-  /// `http()`. `target` is the path with its query.
+  /// Sends a request as it is given, with the credentials. Read the answer's body piece by piece from `http()`,
+  /// whatever its status. `target` is the path with its query.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> exchange(protocol::HttpClient::Request request);
-  /// A PUT of a body whose length is not known: write it to `http()`, then `end_upload`.
+  /// Begins a PUT of a body of unknown length: write it to `http()`, then call `end_upload`.
   [[nodiscard]] Task<Result<>> begin_upload(std::string path);
   [[nodiscard]] Task<Result<nlohmann::json>> end_upload();
   [[nodiscard]] protocol::HttpClient& http() noexcept { return http_; }
 
-  /// A WebSocket on a connection of its own, with that subprotocol. `not_supported` when something on the way lets none
-  /// through.
+  /// Opens a WebSocket on a connection of its own with the given subprotocol. `not_supported` when a gateway or proxy
+  /// on the way refuses WebSockets.
   [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path,
                                                                                std::string subprotocol,
                                                                                protocol::WebSocket::Options options);
-  /// The same for events and bytes of commands: skiff.v1.binary.
+  /// Opens a WebSocket for events and bytes of commands: subprotocol skiff.v1.binary.
   [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path);
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
   [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
 
  private:
-  /// A span for one request; what the agent does is a part of it.
+  /// Begins a span for one request; the agent's spans are parts of it.
   [[nodiscard]] Span begin_span(const std::string& method, const std::string& path) const;
   [[nodiscard]] Task<Result<protocol::Headers>> headers(const Span* span) const;
   [[nodiscard]] Task<Result<nlohmann::json>> send(std::string method, std::string path, std::string type,
@@ -82,27 +82,27 @@ class AgentClient {
   Executor executor_;
   Endpoint endpoint_;
   protocol::HttpClient http_;
-  Span upload_;  ///< the one that is under way
+  Span upload_;  ///< span of the upload that is under way
 };
 
-/// What an answer means that is none of success: the agent's own error, or that of something on the way to it.
+/// The error that an unsuccessful answer means: the agent's own error, or that of a server on the way to it.
 [[nodiscard]] Error refusal(const protocol::HttpResponseHead& head, const std::string& body);
 
-/// Of an answer that no agent gives: invalid_request, "what answers there is no skiffd: WHAT".
+/// The error for an answer that no agent gives: invalid_request, "what answers there is not skiffd: WHAT".
 [[nodiscard]] Error foreign_answer(const std::string& what);
 
-/// Fields of what an agent says. A sandbox may lie: what is absent or of another type is empty. Where another type has
-/// to be told there is `AgentAnswer`.
+/// Read fields of an agent's answer, which is not trusted: a field that is absent or has another type is empty. Use
+/// `AgentAnswer` where a wrong type must be an error.
 [[nodiscard]] std::string text_at(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::optional<std::uint64_t> number_at(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::optional<bool> flag_at(const nlohmann::json& object, const char* key);
-/// Null when it is not an object.
+/// Null when the field is not an object.
 [[nodiscard]] nlohmann::json object_at(const nlohmann::json& object, const char* key);
 
 /// /v1/sessions/SESSION/commands/COMMAND
 [[nodiscard]] std::string command_path(std::string_view session, std::string_view command);
 
-/// True for an error after which the same may be tried on a new connection: ours has broken, or that of a gateway.
+/// True for an error after which a new connection may help: our connection or a gateway's has broken.
 [[nodiscard]] bool is_broken_connection(const Error& error) noexcept;
 
 }  // namespace skiff::container

@@ -9,11 +9,11 @@
 
 namespace skiff::container {
 
-/// Beyond this a clock is worth a word: tokens bear a minute, leases and listings are off by as much.
+/// A larger difference is reported: tokens tolerate a minute, and leases and listings are off by the difference.
 inline constexpr std::chrono::seconds kMostClockDifference{30};
 
-/// How far the clock of who sent these headers is ahead of ours, by its Date (RFC 9110, 6.6.1), which is exact to a
-/// second; negative when it is behind. Nothing when it does not say.
+/// How far the sender's clock is ahead of ours according to its Date header (RFC 9110, 6.6.1), which is exact to a
+/// second; negative when it is behind. Empty when the header is absent or invalid.
 [[nodiscard]] std::optional<std::chrono::seconds> clock_difference(const protocol::Headers& headers, WallTime now);
 
 /// "70 s ahead of this machine's".

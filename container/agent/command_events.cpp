@@ -53,7 +53,7 @@ Result<std::optional<CommandEvent>> CommandEvents::take_output(std::string frame
     return not_an_event("its output goes on at " + std::to_string(event.offset) + " after " +
                         std::to_string(next_offset_));
   }
-  // After a start that was sent again the log comes from its beginning.
+  // After a repeated start, the agent sends the log from its beginning.
   if (end <= next_offset_) return std::nullopt;
   if (event.offset < next_offset_) {
     frame.erase(0, next_offset_ - event.offset);

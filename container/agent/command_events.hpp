@@ -11,14 +11,14 @@
 
 namespace skiff::container {
 
-/// How a command ended, as an `exit` event or the result of a command says it.
+/// How a command ended, from an `exit` event or the result of a command.
 struct CommandExit {
   std::string cause = {};
   std::optional<int> exit_code = {};
   std::string signal = {};
   std::string error = {};  ///< why it could not be started
 
-  /// Takes what has the right type; the rest stays as it is here.
+  /// Takes the fields that have the right type; the other fields stay empty.
   [[nodiscard]] static CommandExit of(const nlohmann::json& said);
 };
 
@@ -26,28 +26,29 @@ struct CommandEvent {
   enum class Kind : std::uint8_t { started, output, gap, exit };
   Kind kind = Kind::output;
   bool is_stderr = false;
-  std::string bytes = {};        ///< of `output`
-  std::uint64_t offset = 0;      ///< of its first byte, both streams counted together
-  std::uint64_t lost_bytes = 0;  ///< of `gap`
+  std::string bytes = {};        ///< bytes of an `output` event
+  std::uint64_t offset = 0;      ///< offset of its first byte, both streams counted together
+  std::uint64_t lost_bytes = 0;  ///< number of bytes that a `gap` stands for
   CommandExit exit = {};
 };
 
-/// Makes events of the messages of /v1/connect about one command, over any number of connections: what an earlier one
-/// has told is not told again. The agent is not trusted: whatever it sends, no byte of the log comes twice or out of
-/// its order, and nothing throws.
+/// Turns the messages of /v1/connect about one command into events, over any number of connections; an event that an
+/// earlier connection reported is not reported again. The agent is not trusted: whatever it sends, no byte of the log
+/// comes twice or out of order, and nothing throws.
 class CommandEvents {
  public:
-  /// Of a command that is to be started.
+  /// For a command that is to be started.
   CommandEvents() = default;
-  /// Of one that the agent knows, with its output from `offset` on.
+  /// For a command that the agent knows, with its output from `offset` on.
   explicit CommandEvents(std::uint64_t offset) : started_{true}, next_offset_{offset} {}
 
-  /// Nothing for a message that holds nothing new. Errors: the agent's own; invalid_request for what it can't mean.
+  /// Returns no event for a message without news. Errors: the agent's own; invalid_request for a message that
+  /// contradicts the protocol.
   [[nodiscard]] Result<std::optional<CommandEvent>> take(protocol::WebSocket::Message message);
 
   /// Whether the agent knows the command.
   [[nodiscard]] bool started() const noexcept { return started_; }
-  /// Of the first byte that was not told yet.
+  /// Offset of the first byte that was not reported yet.
   [[nodiscard]] std::uint64_t next_offset() const noexcept { return next_offset_; }
 
  private:

@@ -22,7 +22,7 @@ namespace {
 namespace files = std::filesystem;
 using nlohmann::json;
 
-/// On their way between the network and the thread that has the files.
+/// Most bytes on their way between the network and the thread that has the files.
 constexpr std::size_t kOnTheWay = std::size_t{2} << 20U;
 constexpr std::size_t kReadSize = std::size_t{256} << 10U;
 
@@ -30,7 +30,7 @@ bool ends_in_slash(const std::string& path) {
   return path.ends_with('/') || path == "." || path.ends_with("/.") || path == ".." || path.ends_with("/..");
 }
 
-/// One path on both machines: where it leads, and what to call a copy there.
+/// A path on either machine: its directory, and the name of the copy in it.
 struct Place {
   std::string directory;
   std::string name;
@@ -44,13 +44,13 @@ Place split(std::string path) {
 }
 
 struct RemoteEntry {
-  std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
+  std::string type = {};  ///< "file", "directory", "symlink"; empty when the path does not exist
   std::uint64_t size = 0;
-  std::string target = {};  ///< of a link
-  std::string mode = {};    ///< in octal
+  std::string target = {};  ///< target of a link
+  std::string mode = {};    ///< octal digits
 };
 
-/// `session_files` is as `files_of` gives it.
+/// `session_files` is the result of `files_of`.
 Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string session_files, std::string path) {
   SKIFF_CO_TRY(auto answer, co_await agent->get(session_files + ":stat?path=" + protocol::percent_encode(path)));
   AgentAnswer page{answer, "its answer"};
@@ -72,7 +72,7 @@ Error nothing_there(const std::string& path) {
   return {Errc::path_not_found, "open \"" + path + "\": No such file or directory"};
 }
 
-/// What a path leads to, and the path of that: links at its end are followed, as the sandbox would.
+/// A path after the links at its end were followed, as the sandbox would follow them, and the entry there.
 struct Led {
   std::string path;
   RemoteEntry entry;
@@ -102,7 +102,7 @@ Error no_place_for_a_copy(const std::string& path) {
           "\"" + path + "\" is there, and is neither a file nor a directory: it would be lost"};
 }
 
-/// The archive of a directory holds what is in it, and not the directory.
+/// Mode of a directory that is copied: its archive contains the directory's entries, and not the directory itself.
 std::optional<unsigned> mode_of(const RemoteEntry& directory) {
   const std::string& text = directory.mode;
   unsigned mode = 0;
@@ -123,7 +123,8 @@ Result<std::string> name_of(const files::path& from) {
   return real.filename().string();
 }
 
-/// Where `to` really is: a link that is there leads to it. Makes what is missing, for a file all but that.
+/// The real path of `to`, after links. Creates the missing directories: for a directory `to` too, for a file its
+/// parents.
 Result<files::path> make_place(files::path to, bool is_directory) {
   while (to.has_parent_path() && to.has_relative_path() && (!to.has_filename() || to.filename() == ".")) {
     to = to.parent_path();
@@ -199,7 +200,7 @@ Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress 
     received += got;
     block.resize(got);
     if (progress) progress(received, total);
-    // Nobody takes it any more: the thread has its reason.
+    // The thread takes no more blocks; its result says why.
     if (!co_await blocks.push(std::move(block))) co_return Result<>{};
   }
 }
@@ -220,7 +221,7 @@ Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProduc
   BlockingPool pool{"skiff-files", 1};
   ToReactor blocks{agent->executor(), kOnTheWay};
   Result<TarSummary> produced = fail(Errc::cancelled, "nothing was sent");
-  // The thread ends by itself: when it has given all, or when nobody takes its blocks any more.
+  // The thread ends by itself when it has given all blocks, or when the receiver has left.
   TaskGroup group{agent->executor()};
   const std::function<void()> interrupt = bytes.interrupt;
   auto send = [&] {
@@ -233,14 +234,14 @@ Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProduc
     return group.join();
   });
   if (sent && !produced) {
-    agent->http().close();  // without its end the agent takes no more of it
+    agent->http().close();  // without the end of the body the agent keeps none of it
     co_return std::unexpected{std::move(produced.error())};
   }
   SKIFF_CO_TRY_VOID(co_await agent->end_upload());
   co_return produced;
 }
 
-/// Where a copy goes: the end of a link that is there, as cp(1) has it.
+/// The destination of a copy: if `to` is a link, the place that it leads to, as for cp(1).
 Task<Result<Led>> destination(AgentClient* agent, std::string session_files, std::string to) {
   SKIFF_CO_TRY(auto there, co_await look_at(agent, session_files, to));
   if (there.type == "symlink") {
@@ -288,11 +289,11 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress,
                                   std::string session) {
   SKIFF_CO_TRY(auto there, co_await follow(agent, files_of(session), from));
-  // A copy cannot be called `..`: it would lie beside its destination.
+  // A copy cannot be called `..`: it would be beside its destination.
   const std::string name = split(from).name;
   const bool contents = name == "." || name == "..";
   const bool is_directory = there.entry.type == "directory";
-  // How much is in a directory nobody knows without walking it.
+  // The size of a directory is unknown until the agent has walked it.
   const Total total = there.entry.type == "file" ? Total{tar_size(there.entry.size)} : Total{};
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());

@@ -11,19 +11,20 @@
 
 namespace skiff::container {
 
-/// How the agent of a sandbox is reached: what connects to it (a socket, a port-forward, the API server), what to put
-/// around a request on that, and tokens.
+/// How to reach the agent of a sandbox: the connection (a socket, a port-forward, the API server), what to add to each
+/// request on it, and the tokens.
 struct Endpoint {
-  std::string url = {};                     ///< for people: http://127.0.0.1:40123
-  std::string way = {};                     ///< the same in a word: local, port-forward, proxy
-  protocol::HttpClientOptions client = {};  ///< a dialer in it says `sandbox_not_running` when it is of no use any more
-  std::string path_prefix = {};    ///< before every path, for an API server's proxy; without a slash at its end
-  protocol::Headers headers = {};  ///< with every request, for a gateway
-  /// More of them, asked for before every request: an API server's proxy wants credentials that are valid now. Empty:
-  /// none.
+  std::string url = {};  ///< for people: http://127.0.0.1:40123
+  std::string way = {};  ///< one word for it: local, port-forward, proxy
+  protocol::HttpClientOptions client =
+      {};                          ///< its dialer fails with `sandbox_not_running` when this endpoint is of no more use
+  std::string path_prefix = {};    ///< precedes every path, for an API server's proxy; has no slash at its end
+  protocol::Headers headers = {};  ///< sent with every request, for a gateway
+  /// Called before every request for more headers: an API server's proxy needs credentials that are valid now. May be
+  /// empty.
   std::function<Task<Result<protocol::Headers>>()> fresh_headers = {};
-  std::function<Result<std::string>()> token = {};  ///< one that is valid now
-  TraceParent trace = {};                           ///< what requests are part of
+  std::function<Result<std::string>()> token = {};  ///< returns a token that is valid now
+  TraceParent trace = {};                           ///< the trace that requests are part of
 };
 
 }  // namespace skiff::container

@@ -5,8 +5,8 @@
 
 namespace skiff::container {
 
-/// Adds what an agent says, in the trailers behind an archive, that it has left out of it: `X-Skiff-Left-Out`,
-/// `X-Skiff-Left-Out-Names` and `X-Skiff-Special-Files`. One that says nothing knows nothing of it.
+/// Adds to the summary what the agent left out of an archive. The trailers `X-Skiff-Left-Out`, `X-Skiff-Left-Out-Names`
+/// and `X-Skiff-Special-Files` say it; an old agent sends none of them.
 void note_left_out(const protocol::Headers& trailers, TarSummary& summary);
 
 }  // namespace skiff::container

@@ -26,8 +26,7 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t kPackBlock = std::size_t{256} << 10U;
-/// Limit of a file that does not tell its size, as those of /proc: it is read whole first, as the header needs the
-/// size.
+/// Largest file without a size, as in /proc: it is read whole first, because the header needs the size.
 constexpr std::size_t kMostUnsized = std::size_t{64} << 20U;
 constexpr unsigned kModeBits = 07777;
 /// A header is one record, contents fill whole records, and two empty records end the archive (tar(5)).
@@ -38,7 +37,7 @@ std::uint64_t entry_size(std::uint64_t contents) {
   return kRecord + (contents + kRecord - 1) / kRecord * kRecord;
 }
 
-/// A part of a second needs a header of its own, with one record.
+/// A time with a part of a second needs a header of its own, with one record.
 std::uint64_t time_size(const struct stat& of) {
   return of.st_mtim.tv_nsec == 0 ? 0 : entry_size(1);
 }
@@ -49,7 +48,7 @@ FileId id_of(const struct stat& of) {
   return {of.st_dev, of.st_ino};
 }
 
-/// Gathers what libarchive writes into larger blocks.
+/// Collects the small writes of libarchive into larger blocks.
 struct Gathering {
   const TarSink* sink;
   std::string block = {};
@@ -67,7 +66,7 @@ struct Gathering {
   }
 };
 
-/// Reads until `buffer` is full or the file is at its end: gives how much that was.
+/// Reads until `buffer` is full or the file ends. Returns the number of bytes.
 Result<std::size_t> read_into(int file, std::span<char> buffer) {
   std::size_t size = 0;
   while (size < buffer.size()) {
@@ -80,15 +79,16 @@ Result<std::size_t> read_into(int file, std::span<char> buffer) {
   return size;
 }
 
-/// An entry of a directory, or what was asked for itself.
+/// An entry of a directory, or the path that the caller named.
 struct PackedPlace {
   int directory;     ///< `name` is relative to it
-  std::string name;  ///< as open(2) has it
+  std::string name;  ///< name for openat(2)
   files::path shown;
-  std::string called;  ///< in the archive; "." has no entry
+  std::string called;  ///< name in the archive; "." has no entry
 };
 
-/// Errors are those of the archive: nothing comes after them. What is wrong with a file is noted.
+/// Packs entry by entry. Errors are those of the archive and end the packing. Problems of single files are noted in the
+/// summary.
 class Packing {
  public:
   explicit Packing(archive* to) : to_{to} {}
@@ -152,7 +152,7 @@ class Packing {
         target.resize(static_cast<std::size_t>(size));
         break;
       }
-      target.resize(target.size() * 2);  // links of /proc say that they have no size
+      target.resize(target.size() * 2);  // links in /proc have size 0
     }
     describe(at, status);
     archive_entry_set_symlink(entry_.get(), target.c_str());
@@ -189,7 +189,7 @@ class Packing {
       archive_entry_unset_size(entry_.get());
       return write_header(at);
     }
-    // What has become a FIFO meanwhile must not hold it up.
+    // A file that has become a FIFO meanwhile must not block us.
     constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     const UniqueFd file{::openat(at.directory, at.name.c_str(), kFlags)};
     if (!file) return note(at, errno);
@@ -201,7 +201,7 @@ class Packing {
   }
 
   Result<> send_file(const PackedPlace& at, int file, const struct stat& status) {
-    // What fits in here has the size that it has now, whatever it said.
+    // A file that fits into the block has the size that was read, whatever fstat(2) said.
     std::span<char> block{block_};
     auto got = read_into(file, block);
     auto size = static_cast<std::uint64_t>(status.st_size);
@@ -228,7 +228,7 @@ class Packing {
       if (left == 0) return {};
       // A file that grows meanwhile is cut at the size in its header.
       got = read_into(file, block.first(std::min<std::uint64_t>(block.size(), left)));
-      // The archive fills it up: its header has gone.
+      // libarchive fills the entry with zeros: its header was already sent.
       if (!got) return note(at, got.error().message + ": its last " + std::to_string(left) + " bytes are zeros");
       if (*got == 0)
         return note(at, "it shrank while it was copied: its last " + std::to_string(left) + " bytes are zeros");
@@ -238,10 +238,10 @@ class Packing {
   archive* to_;
   std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry_{archive_entry_new(), &archive_entry_free};
   std::vector<char> block_ = std::vector<char>(kPackBlock);
-  std::map<FileId, std::string> names_ = {};  ///< of files that have several
+  std::map<FileId, std::string> names_ = {};  ///< first names of files that have several
 };
 
-/// Without the slash, or the dot, that says that a link is followed.
+/// The path without the `/` or `/.` at its end, which says that a link is followed.
 files::path without_end(const files::path& from) {
   files::path plain = from;
   while (plain.has_parent_path() && plain.has_relative_path() && (!plain.has_filename() || plain.filename() == ".")) {
@@ -267,7 +267,7 @@ Result<TarSummary> pack_tar(const files::path& from, const std::string& name, co
   }
   Gathering gathering{.sink = &sink};
   const std::unique_ptr<archive, int (*)(archive*)> tar{archive_write_new(), &archive_write_free};
-  archive_write_set_format_pax(tar.get());  // the restricted one rounds times to seconds
+  archive_write_set_format_pax(tar.get());  // restricted pax rounds times to seconds
   archive_write_set_bytes_in_last_block(tar.get(), 1);
   if (archive_write_open(tar.get(), &gathering, nullptr, &Gathering::write, nullptr) != ARCHIVE_OK) {
     return archive_failure(tar.get(), "begin an archive");

@@ -26,7 +26,7 @@ using protocol::WebSocket;
 constexpr std::string_view kPortProtocol = "skiff.v1.tcp";
 constexpr std::size_t kPortPiece = std::size_t{64} << 10U;
 
-/// The agent ends what stands still for too long; here nobody is cut who reads slowly.
+/// The agent ends connections that stand still for too long; this side does not cut slow readers.
 WebSocket::Options port_socket() {
   return {.side = protocol::Side::client,
           .max_message_bytes = kPortPiece,
@@ -35,7 +35,8 @@ WebSocket::Options port_socket() {
           .may_be_silent = true};
 }
 
-/// From the local end to the server, and that the local end has ended; then until the local end is gone altogether.
+/// Passes bytes from the local end to the server, then the local end's end of file, and then waits until the local end
+/// is closed.
 Task<> send_to_port(WebSocket* socket, Stream* local) {
   bool goes_on = true;
   while (goes_on) {
@@ -60,7 +61,7 @@ Task<> send_to_port(WebSocket* socket, Stream* local) {
   socket->abort();
 }
 
-/// From the server to the local end, until the WebSocket is over.
+/// Passes bytes from the server to the local end until the WebSocket ends.
 Task<> take_from_port(WebSocket* socket, Stream* local) {
   for (;;) {
     auto message = co_await socket->read();
@@ -79,7 +80,7 @@ Task<> carry_port(std::unique_ptr<WebSocket> socket, Stream local) {
     co_await run_beside(send_to_port(socket.get(), &local), take_from_port(socket.get(), &local));
   };
   co_await finally(std::move(both), [&](this auto) -> Task<> {
-    // What the local end has not read yet stays readable there.
+    // Bytes that the local end has not read yet stay readable there.
     local.close();
     socket->abort();
     co_return;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBuffer = std::size_t{64} << 10U;
 
-/// One direction. A broken connection closes both, which ends the other direction too.
+/// Passes bytes in one direction. A broken connection closes both streams, which ends the other direction too.
 Task<> pass(protocol::Stream* from, protocol::Stream* to) {
   std::string buffer(kBuffer, '\0');
   for (;;) {

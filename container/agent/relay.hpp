@@ -5,7 +5,7 @@
 
 namespace skiff::container {
 
-/// Passes bytes both ways, and each direction's end, until both have ended or one side breaks.
+/// Passes bytes in both directions, and each direction's end, until both have ended or one side breaks.
 [[nodiscard]] Task<> relay(protocol::Stream one, protocol::Stream other);
 
 }  // namespace skiff::container

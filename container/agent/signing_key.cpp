@@ -26,7 +26,7 @@ std::shared_ptr<void> owned(EVP_PKEY* key) {
   return {key, [](void* it) { EVP_PKEY_free(static_cast<EVP_PKEY*>(it)); }};
 }
 
-/// What `write` puts into a memory BIO, which is wiped when it is freed.
+/// Returns what `write` puts into a memory BIO; the BIO is wiped when it is freed.
 template <class Write>
 Result<std::string> to_pem(Write write) {
   const Bio bio{BIO_new(BIO_s_secmem()), &BIO_free};
@@ -46,7 +46,7 @@ Result<SigningKey> SigningKey::generate() {
 
 Result<SigningKey> SigningKey::parse_pem(std::string_view pem) {
   const Bio bio{BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free};
-  // A key that is encrypted must not make OpenSSL ask for a password on the terminal.
+  // An encrypted key must not make OpenSSL ask for a password on the terminal.
   const auto no_password = [](char*, int, int, void*) { return -1; };
   auto key = owned(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr);
   if (!key || EVP_PKEY_id(pkey(key)) != EVP_PKEY_ED25519) {
@@ -75,7 +75,7 @@ Result<std::string> SigningKey::public_pem() const {
 bool SigningKey::is_known_to(std::string_view text) const {
   const auto pem = public_pem();
   if (!pem) return false;
-  // The line between the two that every key has: it is on a line of its own, or in JSON between two that are escaped.
+  // Search for the line between the first and the last line, which all keys share: in JSON the line breaks are escaped.
   const std::size_t begin = pem->find('\n') + 1;
   return text.contains(std::string_view{*pem}.substr(begin, pem->find('\n', begin) - begin));
 }
@@ -100,7 +100,7 @@ Result<std::string> SigningKey::sign(std::string_view message) const {
       EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
                      reinterpret_cast<const unsigned char*>(message.data()), message.size()) != 1 ||
       size != kSignatureBytes) {
-    return fail(Errc::internal, "OpenSSL does not sign");
+    return fail(Errc::internal, "OpenSSL cannot sign");
   }
   return signature;
 }

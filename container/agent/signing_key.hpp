@@ -9,23 +9,23 @@
 
 namespace skiff::container {
 
-/// The Ed25519 key (RFC 8032) that signs the tokens of one namespace or state directory. Agents get the public half
-/// only. A value; copies share the key.
+/// The Ed25519 key (RFC 8032) that signs the tokens of one namespace or state directory. Agents get only the public
+/// half. Copies share the key.
 class SigningKey {
  public:
   [[nodiscard]] static Result<SigningKey> generate();
   /// PKCS #8 in PEM, without encryption (RFC 5958). `invalid_field` for anything else.
   [[nodiscard]] static Result<SigningKey> parse_pem(std::string_view pem);
-  /// The same for any number of them, one behind the other.
+  /// Parses any number of such keys, one behind the other.
   [[nodiscard]] static Result<std::vector<SigningKey>> parse_pems(std::string_view pems);
 
-  /// SubjectPublicKeyInfo in PEM, as `skiffd --public-key` reads it.
+  /// SubjectPublicKeyInfo in PEM, for `skiffd --public-key`.
   [[nodiscard]] Result<std::string> public_pem() const;
-  /// The public half is in `text`: in what an agent was configured with, or in an object that says so.
+  /// True when `text` contains the public half: an agent's configuration, or an object that contains it.
   [[nodiscard]] bool is_known_to(std::string_view text) const;
-  /// Tells it from others, for people: 12 hexadecimal digits of the public half's SHA-256.
+  /// A short name of the key for people: 12 hexadecimal digits of the public half's SHA-256.
   [[nodiscard]] Result<std::string> fingerprint() const;
-  /// What `parse_pem` reads. A secret.
+  /// The key as `parse_pem` reads it. It is a secret.
   [[nodiscard]] Result<std::string> private_pem() const;
 
   /// 64 bytes.
@@ -36,13 +36,13 @@ class SigningKey {
   std::shared_ptr<void> key_;  ///< an EVP_PKEY
 };
 
-/// What a namespace signs with: the key of all that is made now, and those before it that sandboxes still know, the
+/// The keys of a namespace: the key that signs for new sandboxes, and older keys that running sandboxes still know,
 /// newest first.
 struct SigningKeys {
   SigningKey current;
   std::vector<SigningKey> older = {};
 
-  /// The one whose public half an agent was configured with; the current one when that is none of them.
+  /// The key whose public half an agent was configured with; the current key if it was configured with none of these.
   [[nodiscard]] const SigningKey& of_agent(std::string_view configured) const;
   [[nodiscard]] bool are_known_to(std::string_view configured) const;
 };

@@ -25,15 +25,15 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
-/// Nobody becomes set-user-id or set-group-id.
+/// Modes are restored without set-user-id and set-group-id.
 constexpr unsigned kPermissions = 01777;
-/// Of the format: two empty records end it (tar(5)).
+/// Two empty records end an archive (tar(5)).
 constexpr std::uint64_t kTarEnd = 1024;
 
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 
-/// Lexically inside: relative, and no component is "..".
+/// True if the path is lexically inside: it is relative, and no component is "..".
 bool is_inside(const files::path& path) {
   return !path.empty() && path.is_relative() && std::ranges::count(path, files::path{".."}) == 0;
 }
@@ -41,9 +41,9 @@ bool is_inside(const files::path& path) {
 struct Source {
   const TarSource* source;
   std::vector<char> buffer = std::vector<char>(kBlock);
-  std::uint64_t zeros = 0;  ///< at the end of what was read so far
+  std::uint64_t zeros = 0;  ///< number of zeros at the end of the bytes that were read so far
 
-  /// Whether the mark at an archive's end was read. One that was cut between two entries has none.
+  /// True when the end mark of the archive was read. An archive that was cut between two entries has none.
   [[nodiscard]] bool is_whole() const { return zeros >= kTarEnd; }
 
   static la_ssize_t read(archive* of, void* self, const void** data) {
@@ -77,7 +77,7 @@ Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSum
   }
 }
 
-/// Without `.` and a slash at its end.
+/// The normal form of a path, without `.` components and without a slash at its end.
 files::path normal(const files::path& path) {
   files::path plain = path.lexically_normal();
   return plain.has_filename() ? plain : plain.parent_path();
@@ -86,7 +86,7 @@ files::path normal(const files::path& path) {
 /// Unpacks entry by entry.
 class Unpacking {
  public:
-  /// `base` has a parent without links in its path. `to` creates what is asked of it and follows no link.
+  /// The parent of `base` has no links in its path. `to` creates entries and follows no links.
   Unpacking(archive* from, archive* to, files::path base, const TarTarget& target)
       : from_{from}, to_{to}, base_{std::move(base)}, is_new_{target.is_new}, is_file_{target.is_file} {
     std::error_code error;
@@ -101,7 +101,7 @@ class Unpacking {
     const auto type = archive_entry_filetype(entry);
     const bool is_hard_link = archive_entry_hardlink(entry) != nullptr;
     archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
-    // libarchive takes the sign for that of the seconds alone.
+    // libarchive applies the sign to the seconds only.
     const auto seconds = archive_entry_mtime(entry);
     const auto parts = archive_entry_mtime_nsec(entry);
     if (seconds < 0 && parts > 0) archive_entry_set_mtime(entry, seconds - 1, 1'000'000'000 - parts);
@@ -111,13 +111,13 @@ class Unpacking {
       }
       return take_file(entry, name, base_);
     }
-    // A hard link whose name ends in a slash is called a directory.
+    // libarchive calls a hard link whose name ends in a slash a directory.
     if (type == AE_IFDIR && !is_hard_link) return take_directory(entry, base_ / below);
     if (type != AE_IFREG && type != AE_IFLNK && !is_hard_link) {
       ++summary.skipped;
       return {};
     }
-    // What is not a directory would take the place of the target itself.
+    // A file or link would take the place of the target itself.
     if (below == ".") return leaves(name);
     files_.erase(below.string());
     if (is_hard_link) return take_hard_link(entry, name, below);
@@ -141,7 +141,7 @@ class Unpacking {
     return {};
   }
 
-  /// One that is there keeps out whom it has kept out: it is the user's own, or was made for what is in it.
+  /// An existing directory gets no wider mode: it belongs to the user, or was created for an earlier entry in it.
   Result<> take_directory(archive_entry* entry, const files::path& at) {
     struct stat there{};
     const bool is_there = ::lstat(at.c_str(), &there) == 0;
@@ -155,7 +155,8 @@ class Unpacking {
     return take_entry(entry, at);
   }
 
-  /// Beside its place at first: what is cut must not stand where a whole file stood.
+  /// Writes the file under a temporary name in the same directory first: an incomplete file must not replace a complete
+  /// one.
   Result<> take_file(archive_entry* entry, const std::string& name, const files::path& at) {
     const files::path beside = at.parent_path() / new_id(".skiff-");
     archive_entry_set_pathname(entry, beside.c_str());
@@ -171,7 +172,7 @@ class Unpacking {
     const bool is_there = written && std::rename(beside.c_str(), at.c_str()) == 0;
     if (written && !is_there) {
       std::error_code error{errno, std::generic_category()};
-      // A mount can't be replaced: its contents are.
+      // A mount point cannot be renamed over: its contents are replaced.
       if (error == std::errc::device_or_resource_busy) {
         files::copy_file(beside, at, files::copy_options::overwrite_existing, error);
       }
@@ -192,8 +193,9 @@ class Unpacking {
     return {};
   }
 
-  /// The directory of a link is a real one, so that each `..` at the beginning of its target is one directory up.
-  /// Behind a name that may be a link `..` could be anywhere.
+  /// True if a link at `below` to `target` stays in the target directory. The link's directory is a real one, so each
+  /// `..` at the beginning of its target is one directory up. Behind a name that may be a link, `..` could lead
+  /// anywhere.
   [[nodiscard]] bool leads_inside(const files::path& below, const files::path& target) const {
     if (target.empty() || target.is_absolute()) return false;
     const files::path above = below.parent_path();
@@ -203,7 +205,7 @@ class Unpacking {
       if (step == ".." && (has_names || depth-- == 0)) return false;
       has_names = has_names || (step != ".." && step != "." && !step.empty());
     }
-    // The user's own links, in a target that was there before, may lead elsewhere.
+    // In a directory that existed before, the user's own links may lead elsewhere.
     std::error_code error;
     const files::path end = files::weakly_canonical(base_ / above / target, error);
     if (error == std::errc::too_many_symbolic_link_levels) return true;  // a loop leads nowhere
@@ -219,7 +221,7 @@ class Unpacking {
     }
     archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_hardlink(entry, (base_ / other).c_str());
-    archive_entry_unset_size(entry);  // its contents have come
+    archive_entry_unset_size(entry);  // its contents came with the first name
     auto taken = take_entry(entry, base_ / below);
     if (taken) files_.insert(below.string());
     return taken;
@@ -228,10 +230,10 @@ class Unpacking {
   archive* from_;
   archive* to_;
   files::path base_;
-  files::path top_;  ///< where that really is
+  files::path top_;  ///< the real path of `base_`
   bool is_new_;
   bool is_file_;
-  std::unordered_set<std::string> files_ = {};  ///< that came
+  std::unordered_set<std::string> files_ = {};  ///< files that were unpacked
 };
 
 }  // namespace
@@ -259,7 +261,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   if (archive_read_open(tar.get(), &bytes, nullptr, &Source::read, nullptr) != ARCHIVE_OK) {
     return archive_failure(tar.get(), "read the archive");
   }
-  // Links on the way to the target are the user's own; behind it each is refused.
+  // Links on the way to the target are the user's own; links below it are refused.
   std::error_code error;
   const files::path base = files::canonical(target.path.parent_path(), error) / target.path.filename();
   if (error) {
@@ -267,11 +269,11 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   }
   const UniqueFd directory{target.mode ? ::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1};
   const auto set_mode = [&](unsigned more) -> Result<> {
-    // Somebody else's directory, that was there before, keeps its own.
+    // A directory of another user keeps its mode (EPERM).
     if (!directory || ::fchmod(directory.get(), (*target.mode & kPermissions) | more) == 0 || errno == EPERM) return {};
     return std::unexpected{system_error(errno, "set the mode of \"" + base.string() + "\"")};
   };
-  // Nobody sees more of what is in it than may in the end.
+  // No other user may see more while unpacking than afterwards.
   SKIFF_TRY_VOID(set_mode(0700));
   Unpacking unpacking{tar.get(), disk.get(), base, target};
   for (;;) {
@@ -282,14 +284,14 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
     SKIFF_TRY_VOID(unpacking.take(entry));
   }
   if (!bytes.is_whole()) return fail(Errc::io_error, "the archive has no end");
-  // What is behind the end means nothing, and what the sender says of the whole comes behind that.
+  // Bytes behind the archive's end have no meaning. Read them, because the sender's trailers come behind them.
   for (;;) {
     const auto got = source(bytes.buffer);
     if (!got) return fail(Errc::io_error, "the transfer was cut short");
     if (*got == 0) break;
   }
   if (target.is_file && unpacking.summary.entries == 0) {
-    return fail(Errc::not_a_regular_file, "a file was asked for, and nothing came");
+    return fail(Errc::not_a_regular_file, "a file was asked for, and the archive is empty");
   }
   if (archive_write_close(disk.get()) < ARCHIVE_WARN)
     return archive_failure(disk.get(), "finish \"" + base.string() + "\"");

@@ -13,7 +13,7 @@
 namespace skiff::container {
 namespace {
 
-/// Nobody else runs meanwhile.
+/// Other tasks cannot run while this many lines are parsed.
 constexpr std::size_t kLinesInATurn = 100;
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace skiff::container {
 namespace {
 
 constexpr std::chrono::seconds kLongestLifetime = std::chrono::days{365};
-/// Tokens say that they were issued this long ago: an agent whose clock is behind ours takes them all the same.
+/// iat is this long before now, so that an agent whose clock is behind ours accepts the token.
 constexpr std::chrono::seconds kBackdated{60};
 
 void append_text(std::string& out, std::string_view key, std::string_view text) {

@@ -12,19 +12,19 @@ namespace skiff::container {
 
 inline constexpr std::chrono::seconds kTokenLifetime{300};
 
-/// What a token allows, and for how long.
+/// The rights and the lifetime of a token.
 struct TokenGrant {
   std::string scope = "read exec admin";           ///< words separated by spaces
   std::chrono::seconds lifetime = kTokenLifetime;  ///< 1 s to 365 days
-  std::string subject = {};  ///< of its owner's, who it is for: what he uses up is not the next one's
+  std::string subject = {};  ///< end user of the owner's, for whom the token is; each has its own limits in the agent
 };
 
 /// `invalid_field` for an unknown scope or a lifetime out of range.
 [[nodiscard]] Result<> check_grant(const TokenGrant& grant);
 
-/// A JSON Web Token (RFC 7519) signed with Ed25519 (RFC 8037): aud = the sandbox id, iat, exp, scope, a jti of its own,
-/// and `subject`, who asked for it, as sub. The agent accepts it until `now` + lifetime; its iat is a minute before
-/// `now`, so that clocks may differ.
+/// A JSON Web Token (RFC 7519) signed with Ed25519 (RFC 8037): aud is the sandbox id, sub is `subject`, the identity
+/// that asked for it, followed by "/" and the grant's subject if it has one, and jti is unique; scope and exp come from
+/// the grant. The agent accepts it until `now` + lifetime; its iat is a minute before `now`, because clocks may differ.
 [[nodiscard]] Result<std::string> sign_token(const SigningKey& key, std::string_view sandbox_id,
                                              std::string_view subject, const TokenGrant& grant, WallTime now);
 
