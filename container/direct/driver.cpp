@@ -22,7 +22,7 @@ constexpr std::size_t kLongestCredential = std::size_t{64} << 10U;
 constexpr milliseconds kPatience{10'000};
 constexpr std::string_view kUnix = "unix:";
 
-/// Files of tokens as skiffd reads them have more words on a line: scopes, a session.
+/// In token files as skiffd reads them, scopes and a session may follow the token.
 std::string first_word(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
@@ -138,7 +138,7 @@ std::string DirectDriver::how_to_be_let_in() const {
 Task<Result<json>> DirectDriver::ask(std::string name) {
   if (version_) co_return *version_;
   AgentClient agent{executor_, endpoint_of(name, {.scope = "read"})};
-  // Apart from the request: what fails here is the way, not the token.
+  // Connect before the request: a failure here concerns the address, not the token.
   if (auto connected = co_await agent.http().connect(); !connected) {
     const bool is_strange = connected.error().code == Errc::unauthenticated;
     co_return fail(
@@ -180,7 +180,7 @@ Task<Result<Sandbox>> DirectDriver::get(std::string name) {
     if (value.is_string()) sandbox.labels[label] = value.get<std::string>();
   }
   AgentClient agent{executor_, endpoint_of(name, {.scope = "read"})};
-  // Who may not ask for that may still work there.
+  // A token that may not read the activity may still allow other work.
   if (auto activity = co_await agent.get("/v1/activity")) {
     const std::string end = text_at(object_at(*activity, "lease"), "expires_at");
     if (!end.empty()) sandbox.expires_at = end;

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Between a half and all of it.
+/// A random time between the half and the whole of `time`.
 milliseconds with_jitter(milliseconds time) {
   std::uint32_t random = 0;
   random_bytes(std::as_writable_bytes(std::span{&random, 1}));
@@ -21,7 +21,8 @@ milliseconds with_jitter(milliseconds time) {
   return milliseconds{static_cast<std::int64_t>(half + half * random / UINT32_MAX)};
 }
 
-/// An election of etcd, or a member that went: the API server passes it on as an internal error (500) without a time.
+/// True for an election of etcd or a lost member, which the API server reports as an internal error (500) without
+/// Retry-After.
 bool is_election(const Status& status) {
   constexpr std::array<std::string_view, 5> kSigns{"etcdserver: leader changed", "etcdserver: request timed out",
                                                    "etcdserver: no leader", "etcdserver: server stopped",
@@ -35,7 +36,7 @@ bool may_help(const Failure& failure, bool repeatable) {
       if (failure.error.code != Errc::io_error && failure.error.code != Errc::timeout) return false;
       return repeatable || !failure.may_have_happened;
     case 429:
-      // Without a time it is a disruption budget that says no.
+      // A 429 without Retry-After comes from a disruption budget that refuses.
       return failure.status.retry_after.has_value();
     case 500:
       return repeatable && (failure.status.retry_after.has_value() || is_election(failure.status));

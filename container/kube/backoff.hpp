@@ -9,27 +9,27 @@
 
 namespace skiff::kube {
 
-/// Whether a failed request is worth sending again, and after how long. What the server has refused before it did
-/// anything (429 with Retry-After, no connection) may be sent again by anybody; what may have taken effect only if
-/// doing it twice is the same as doing it once. The time decides how long, not the number of tries: a control plane
-/// that elects or restarts is away for a minute as easily as for a second.
+/// Decides whether and when to send a failed request again. A request that the server refused before it did anything
+/// (429 with Retry-After, no connection) may always be sent again; one that may have taken effect only if a repetition
+/// changes nothing. The time is the limit, not the number of tries: a control plane that elects a leader or restarts
+/// may be away for a minute.
 class Backoff {
  public:
   struct Limits {
     std::chrono::milliseconds first{100};  ///< doubles with each failure
     std::chrono::milliseconds most{5'000};
-    std::chrono::milliseconds all{60'000};           ///< from the first failure on
-    int attempts = std::numeric_limits<int>::max();  ///< for those who can't wait
+    std::chrono::milliseconds all{60'000};           ///< time from the first failure on
+    int attempts = std::numeric_limits<int>::max();  ///< most tries, for callers that cannot wait
   };
   explicit Backoff(Limits limits) : limits_{limits} {}
 
-  /// Half of the time is random, so that many clients that failed together don't come back together. Nothing: give up.
-  /// Before `until` the time is not up, whatever the limits say.
+  /// Returns the time to wait, or nullopt to give up. Half of the time is random, so that clients that failed together
+  /// do not come back together. Until `until` the limit of time does not apply.
   [[nodiscard]] std::optional<std::chrono::milliseconds> next(const Failure& failure, bool repeatable,
                                                               SteadyTime until = {});
-  /// The next of the growing times, whatever failed.
+  /// Returns the next of the growing times, whatever failed.
   [[nodiscard]] std::chrono::milliseconds grow();
-  /// It worked: the next failure is the first one again.
+  /// Call it after a success: the next failure counts as the first one.
   void reset() noexcept;
 
  private:

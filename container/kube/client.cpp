@@ -12,9 +12,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr protocol::JsonLimits kAnswerLimits{.max_bytes = 256 * 1024 * 1024, .max_depth = 256};
-/// A list that expires again and again: a page takes longer than the server keeps a state (5 min).
+/// Limit for a list that expires again and again because a page takes longer than the server keeps a state (5 min).
 constexpr int kMostExpirations = 3;
-/// At 200 objects each more than a cluster can hold: a server that never comes to an end must not fill our memory.
+/// With 200 objects each, more than a cluster can have: a server whose list never ends must not fill our memory.
 constexpr int kMostPages = 10'000;
 
 /// "read pods a/b".
@@ -63,13 +63,13 @@ std::string delete_options(const RemoveOptions& options) {
   return body.dump();
 }
 
-/// Without a name a path is that of all objects of the kind, and a DELETE would take each of them.
+/// Without a name the path means all objects of the kind, and a DELETE would remove all of them.
 std::unexpected<Failure> nameless(std::string_view verb, const Resource& resource, std::string_view namespace_name) {
   return failed(
       {Errc::invalid_field, describe(verb, resource, namespace_name, {}) + ": which one? The name is empty", "name"});
 }
 
-/// Whether all that was sent is in what is stored: the server only adds to it.
+/// True if `stored` contains everything in `sent`: the server only adds fields.
 bool holds(const Json& stored, const Json& sent) {
   if (sent.is_object() && stored.is_object()) {
     return std::ranges::all_of(sent.items(), [&](const auto& entry) {
@@ -81,7 +81,7 @@ bool holds(const Json& stored, const Json& sent) {
   return stored == sent;
 }
 
-/// A JSON text of an object; dump() throws on bytes that are not UTF-8.
+/// Writes JSON; invalid UTF-8 is replaced, because dump() would throw.
 std::string write(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -127,7 +127,7 @@ Task<Outcome<bool>> Client::allowed(Permission permission) {
   const Json review{{"apiVersion", kAccessReviews.api_version()},
                     {"kind", kAccessReviews.kind},
                     {"spec", {{"resourceAttributes", std::move(attributes)}}}};
-  // It stores nothing, so it may be sent again.
+  // The request stores nothing, so it may be repeated.
   Call call{.method = "POST",
             .target = collection_path(kAccessReviews, {}),
             .what = "ask whether " + permission.verb + " " + permission.resource + " is allowed",
@@ -141,7 +141,7 @@ Task<Outcome<Object>> Client::review_token(std::string token, std::string audien
   const Json review{{"apiVersion", kTokenReviews.api_version()},
                     {"kind", kTokenReviews.kind},
                     {"spec", {{"token", std::move(token)}, {"audiences", Json::array({std::move(audience)})}}}};
-  // It stores nothing, so it may be sent again.
+  // The request stores nothing, so it may be repeated.
   Call call{.method = "POST",
             .target = collection_path(kTokenReviews, {}),
             .what = "ask whose token it is",
@@ -186,7 +186,7 @@ Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptio
                                 .add("fieldManager", options.field_manager)
                                 .add("force", flag(options.force))
                                 .text();
-  // JSON is YAML; "apply-patch+json" is refused.
+  // JSON is valid YAML; the type "apply-patch+json" is refused.
   Call call{.method = "PATCH",
             .target = object_path(resource, namespace_name, object.name()) + query,
             .what = describe("apply", resource, namespace_name, object.name()),
@@ -240,10 +240,10 @@ Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_n
     page.items.reserve(items->size());
     for (Json& item : *items) {
       if (!item.is_object()) continue;
-      // The items of a list don't say what they are.
+      // The items of a list have no apiVersion and kind.
       item["apiVersion"] = resource.api_version();
       item["kind"] = resource.kind;
-      // Half of most objects, and only of use to the server.
+      // managedFields is half of most objects, and only the server needs it.
       if (const auto metadata = item.find("metadata"); metadata != item.end() && metadata->is_object()) {
         metadata->erase("managedFields");
       }

@@ -12,10 +12,10 @@ ConnectionPool::ConnectionPool(Executor executor, std::size_t most, Make make)
 ConnectionPool::~ConnectionPool() = default;
 
 Task<ConnectionPool::Lease> ConnectionPool::lease() {
-  // Those who wait already go first.
+  // Callers that are already waiting go first.
   if (in_use_ >= most_ || !waiting_.empty()) {
     const auto place = waiting_.emplace(waiting_.end(), executor_);
-    // Also when this wait is cancelled: the one behind must not miss its turn.
+    // Runs also when this wait is cancelled: the next caller must not miss its turn.
     const struct Leave {
       ConnectionPool* pool;
       std::list<Event>::iterator place;

@@ -11,7 +11,7 @@
 
 namespace skiff::kube {
 
-/// A bounded set of kept connections to one server. Whoever needs one waits for its turn, first come first served.
+/// A bounded set of kept connections to one server. Callers wait for a connection in the order in which they came.
 /// Reactor thread only; it must outlive its leases.
 class ConnectionPool {
  public:
@@ -30,7 +30,7 @@ class ConnectionPool {
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     [[nodiscard]] protocol::HttpClient& client() const noexcept { return *client_; }
-    /// The answer was read to its end: the next one may use the connection.
+    /// Call it when the answer was read to its end: the next lease may use the connection.
     void keep() noexcept { keep_ = true; }
 
    private:
@@ -47,7 +47,7 @@ class ConnectionPool {
   };
   [[nodiscard]] Task<Lease> lease();
 
-  /// Connections from before are not used again: the client certificate has changed.
+  /// The client certificate has changed: older connections are not used again.
   void renew() noexcept;
 
   [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
@@ -60,7 +60,7 @@ class ConnectionPool {
   const Executor executor_;
   const std::size_t most_;
   const Make make_;
-  std::vector<std::unique_ptr<protocol::HttpClient>> idle_;  ///< the last one was used last
+  std::vector<std::unique_ptr<protocol::HttpClient>> idle_;  ///< the most recently used one is last
   std::list<Event> waiting_;
   std::size_t in_use_ = 0;
   unsigned generation_ = 0;

@@ -23,12 +23,12 @@ struct Condition {
   std::string message;
 };
 
-/// An object of the API: its JSON, all of it, and typed views of what skiff looks at. Reading never fails: what is
-/// absent or of another type is empty.
+/// An object of the API: its complete JSON, and typed views of the fields that skiff reads. Reading never fails: a
+/// field that is absent or has another type is empty.
 struct Object {
   nlohmann::json json = nlohmann::json::object();
 
-  /// An object to be created.
+  /// Returns a new object for `Client::create`.
   [[nodiscard]] static Object make(const Resource& resource, std::string_view namespace_name, std::string_view name);
 
   using Path = std::initializer_list<std::string_view>;
@@ -48,13 +48,13 @@ struct Object {
   [[nodiscard]] std::string label(std::string_view key) const { return text({"metadata", "labels", key}); }
   [[nodiscard]] std::string annotation(std::string_view key) const { return text({"metadata", "annotations", key}); }
   [[nodiscard]] std::optional<WallTime> created() const { return time({"metadata", "creationTimestamp"}); }
-  /// It was deleted, and something (grace period, finalizer) keeps it for now.
+  /// True if the object was deleted and a grace period or finalizer still keeps it.
   [[nodiscard]] bool is_being_deleted() const { return find({"metadata", "deletionTimestamp"}) != nullptr; }
 
   [[nodiscard]] std::vector<Condition> conditions() const;
   [[nodiscard]] std::optional<Condition> condition(std::string_view type) const;
 
-  /// What `metadata.ownerReferences` of a dependant says about this one.
+  /// The entry for this object in a dependant's `metadata.ownerReferences`.
   [[nodiscard]] nlohmann::json owner_reference() const;
 };
 

@@ -39,7 +39,7 @@ ContainerState read_state(Json status, bool is_init) {
   return state;
 }
 
-/// The number of an entry that has this name; nothing for another one.
+/// The entry's port number in `field` if it is valid and the entry has this name.
 std::optional<std::uint16_t> port_called(const Object& entry, std::string_view name, const char* field) {
   const auto number = entry.integer({field});
   if (entry.text({"name"}) != name || !number || *number <= 0 || *number > 65535) return std::nullopt;

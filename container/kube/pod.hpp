@@ -8,7 +8,7 @@
 
 #include "container/kube/object.hpp"
 
-/// What a Pod's status and a Service's tell, read out of their JSON.
+/// Fields of the status of a Pod or Service, from their JSON.
 namespace skiff::kube {
 
 struct ContainerState {
@@ -18,11 +18,11 @@ struct ContainerState {
   bool ready = false;
   std::int64_t restarts = 0;
   Kind kind = Kind::waiting;
-  std::string reason;   ///< of waiting: ImagePullBackOff; of terminated: OOMKilled, Error, Completed
-  std::string message;  ///< what the kubelet says about it
+  std::string reason;   ///< while waiting: ImagePullBackOff; when terminated: OOMKilled, Error, Completed
+  std::string message;  ///< the kubelet's explanation
   std::optional<std::int64_t> exit_code;
   std::string finished_at;  ///< RFC 3339
-  /// Of the run before this one: why it is in CrashLoopBackOff.
+  /// Reason for the end of the previous run, which explains a CrashLoopBackOff.
   std::string last_reason;
   std::optional<std::int64_t> last_exit_code;
 };
@@ -32,17 +32,17 @@ struct ContainerState {
 
 /// Pending, Running, Succeeded, Failed, Unknown.
 [[nodiscard]] std::string pod_phase(const Object& pod);
-/// Its condition Ready, and nobody has deleted it.
+/// True if the Pod has the condition Ready and was not deleted.
 [[nodiscard]] bool is_pod_ready(const Object& pod);
 [[nodiscard]] std::string pod_ip(const Object& pod);
-/// The port that one of its containers has under that name; nothing if none has.
+/// The number of the containers' port with that name, if there is one.
 [[nodiscard]] std::optional<std::uint16_t> container_port(const Object& pod, std::string_view port_name);
 
-/// "None" for a headless one, empty while it has none.
+/// "None" for a headless Service; empty while it has no address.
 [[nodiscard]] std::string cluster_ip(const Object& service);
-/// Addresses (or names) that a cloud gave to a LoadBalancer.
+/// Addresses or names that the cloud gave to a LoadBalancer.
 [[nodiscard]] std::vector<std::string> load_balancer_addresses(const Object& service);
-/// The node port of a service port; nothing if it has none.
+/// The node port of a Service's port, if it has one.
 [[nodiscard]] std::optional<std::uint16_t> node_port(const Object& service, std::string_view port_name);
 
 }  // namespace skiff::kube

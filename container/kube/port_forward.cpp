@@ -26,7 +26,7 @@ constexpr char kErrors = 1;
 constexpr std::size_t kForwardPiece = 64 * 1024;
 constexpr std::chrono::seconds kFirstMessages{30};
 constexpr std::chrono::hours kForwardPatience{24};
-/// The other side sends messages of 32 KiB at most.
+/// The other side sends messages of at most 32 KiB.
 constexpr std::size_t kLongestMessage = 1024 * 1024;
 
 struct Pair {
@@ -37,12 +37,12 @@ struct Pair {
 Result<Pair> make_pair(Executor executor, const std::string& peer) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return std::unexpected{system_error(errno, "make a socket pair")};
+    return std::unexpected{system_error(errno, "create a socket pair")};
   }
   return Pair{Stream{executor, UniqueFd{ends[0]}, peer}, Stream{executor, UniqueFd{ends[1]}, peer}};
 }
 
-/// From the local end to the pod, until the local end is closed.
+/// Passes bytes from the local end to the Pod until the local end is closed.
 Task<> pump_up(WebSocket* socket, Stream* local) {
   std::vector<char> piece(kForwardPiece);
   const std::string_view channel{&kData, 1};
@@ -50,7 +50,7 @@ Task<> pump_up(WebSocket* socket, Stream* local) {
     auto got = co_await local->read_some(piece);
     if (!got) break;
     if (*got == 0) {
-      // One direction can't be ended alone here: wait until the other one isn't wanted either.
+      // The protocol cannot end one direction alone: wait until the local end has closed the other one too.
       auto gone = co_await local->broken();
       if (!gone) co_return;
       break;
@@ -62,7 +62,7 @@ Task<> pump_up(WebSocket* socket, Stream* local) {
   socket->abort();
 }
 
-/// Each channel begins with the port, two bytes, little endian.
+/// Reads the first message of each channel: the port, two bytes, little endian.
 Task<Result<>> read_port(WebSocket* socket, std::uint16_t port) {
   for (int channel = 0; channel < 2; ++channel) {
     SKIFF_CO_TRY(auto message, co_await socket->read());
@@ -88,7 +88,7 @@ PortForward::PortForward(Executor executor, Transport* transport, std::string na
 
 PortForward::~PortForward() = default;
 
-/// From the pod to the local end, until either is over.
+/// Passes bytes from the Pod to the local end until either ends.
 Task<> PortForward::pump_down(WebSocket* socket, Stream* local) {
   for (;;) {
     auto message = co_await socket->read();
@@ -107,7 +107,7 @@ Task<> PortForward::pump(std::unique_ptr<WebSocket> socket, Stream local) {
   auto up = pump_up(socket.get(), &local);
   auto down = pump_down(socket.get(), &local);
   co_await run_beside(std::move(up), std::move(down));
-  // What the local end has not read yet stays readable there.
+  // Bytes that the local end has not read yet stay readable there.
   local.close();
   socket->abort();
 }
@@ -121,7 +121,7 @@ Task<Outcome<Stream>> PortForward::open() {
   Call call{.target = object_path(kPods, namespace_name_, pod_, "portforward") + "?ports=" + std::to_string(port_),
             .what = "forward to " + place};
   SKIFF_CO_TRY(auto upgraded, co_await transport_->upgrade(std::move(call), std::string{kSubprotocol}));
-  // A pod that does not read for a while holds its sender up, as any TCP connection does.
+  // A Pod that does not read for a while blocks its sender, as any TCP connection does.
   WebSocket::Options options{
       .side = protocol::Side::client, .max_message_bytes = kLongestMessage, .write_deadline = kForwardPatience};
   auto socket = std::make_unique<WebSocket>(std::move(upgraded.stream), std::move(upgraded.buffered), options);

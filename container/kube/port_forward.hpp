@@ -13,9 +13,9 @@
 namespace skiff::kube {
 
 /// Connections to one port of a pod through the API server: WebSockets that speak v4.channel.k8s.io, each one TCP
-/// connection on the pod's side. What comes out is an ordinary Stream (a socket pair, moved by a task of this object),
-/// so everything of the protocol layer runs over it. What the protocol can't do: end one direction only; and the end of
-/// the pod's side comes a second late. Reactor thread only.
+/// connection on the pod's side. The caller gets an ordinary Stream (a socket pair that a task of this object serves),
+/// so every protocol runs over it. The protocol cannot end one direction only, and the end of the Pod's side comes a
+/// second late. Reactor thread only.
 class PortForward {
  public:
   /// `transport` must outlive it.
@@ -24,17 +24,17 @@ class PortForward {
   PortForward(const PortForward&) = delete;
   PortForward& operator=(const PortForward&) = delete;
 
-  /// A new connection. That the port can't be reached is known only later: the stream ends, and `trouble()` says why.
+  /// Opens a connection. A port that cannot be reached is noticed later: the stream ends, and `trouble()` says why.
   [[nodiscard]] Task<Outcome<protocol::Stream>> open();
-  /// The same for HttpClientOptions::dial, within the time that it gives; keep this object for as long as it may be
-  /// used.
+  /// Returns `open` as a dialer for HttpClientOptions::dial, which sets the time limit. This object must outlive the
+  /// dialer.
   [[nodiscard]] protocol::Dialer dialer();
 
-  /// What the other side said about the last connection that failed there ("... connection refused"); empty: nothing.
+  /// The other side's message about the last connection that failed there ("... connection refused"), or empty.
   [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
   [[nodiscard]] std::size_t connections() const noexcept { return pumps_.size(); }
 
-  /// Ends all connections. Call it before the object goes away.
+  /// Ends all connections. Call it before the object is destroyed.
   [[nodiscard]] Task<> stop();
 
  private:

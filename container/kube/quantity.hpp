@@ -5,8 +5,8 @@
 
 namespace skiff::kube {
 
-/// The value of a quantity of the Kubernetes API ("250m", "1Gi", "2e3"), near enough to compare two of them; nothing
-/// for what is none.
+/// The value of a quantity of the Kubernetes API ("250m", "1Gi", "2e3"), exact enough to compare two of them; nullopt
+/// for an invalid text.
 [[nodiscard]] std::optional<double> parse_quantity(std::string_view text);
 
 }  // namespace skiff::kube

@@ -5,7 +5,7 @@
 
 namespace skiff::kube {
 
-/// A kind of object, and where the API keeps it. The texts are literals.
+/// A kind of object and its place in the API. The texts are literals.
 struct Resource {
   std::string_view group;  ///< empty for the core group
   std::string_view version;
@@ -15,7 +15,7 @@ struct Resource {
 
   /// "v1", "networking.k8s.io/v1": `apiVersion` of its objects.
   [[nodiscard]] std::string api_version() const;
-  /// "pods", "networkpolicies.networking.k8s.io": for messages and as kubectl takes it.
+  /// "pods", "networkpolicies.networking.k8s.io": for messages, in the form that kubectl accepts.
   [[nodiscard]] std::string name() const;
   /// The same kind in another version of its group.
   [[nodiscard]] constexpr Resource at(std::string_view other) const noexcept {
@@ -40,7 +40,7 @@ inline constexpr Resource kAccessReviews{"authorization.k8s.io", "v1", "selfsubj
                                          "SelfSubjectAccessReview", false};
 inline constexpr Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false};
 
-/// kubernetes-sigs/agent-sandbox. v1beta1 is what it stores; older controllers have v1alpha1 only.
+/// kubernetes-sigs/agent-sandbox. It stores v1beta1; older controllers have only v1alpha1.
 inline constexpr Resource kSandboxes{"agents.x-k8s.io", "v1beta1", "sandboxes", "Sandbox"};
 inline constexpr Resource kSandboxClaims{"extensions.agents.x-k8s.io", "v1beta1", "sandboxclaims", "SandboxClaim"};
 inline constexpr Resource kSandboxTemplates{"extensions.agents.x-k8s.io", "v1beta1", "sandboxtemplates",
@@ -48,13 +48,13 @@ inline constexpr Resource kSandboxTemplates{"extensions.agents.x-k8s.io", "v1bet
 inline constexpr Resource kSandboxWarmPools{"extensions.agents.x-k8s.io", "v1beta1", "sandboxwarmpools",
                                             "SandboxWarmPool"};
 
-/// "/api/v1/namespaces/a/pods"; without a namespace "/api/v1/pods", which is all of them.
+/// "/api/v1/namespaces/a/pods"; without a namespace "/api/v1/pods", which means all namespaces.
 [[nodiscard]] std::string collection_path(const Resource& resource, std::string_view namespace_name);
 /// "/api/v1/namespaces/a/pods/b", "/api/v1/namespaces/a/pods/b/log".
 [[nodiscard]] std::string object_path(const Resource& resource, std::string_view namespace_name, std::string_view name,
                                       std::string_view subresource = {});
 
-/// A query put together: "?a=1&b=2", or nothing. Empty values are left out.
+/// Builds a query: "?a=1&b=2", or "". Empty values are left out.
 class Query {
  public:
   Query& add(std::string_view name, std::string_view value);

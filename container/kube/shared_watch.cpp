@@ -12,7 +12,7 @@ SharedWatch::SharedWatch(Client* client, Executor executor, WatchOptions options
 SharedWatch::~SharedWatch() = default;
 
 Task<Outcome<>> SharedWatch::begin(Source* source, WatchOptions options) {
-  // One look is enough for all who come together: what it does not show is told to each of them.
+  // One list is enough for all readers that come together: each of them gets the changes after it.
   while (source->is_begun && !source->watch) co_await source->begun.wait();
   if (source->watch) co_return Outcome<>{};
   source->is_begun = true;
@@ -29,7 +29,7 @@ Task<Outcome<>> SharedWatch::begin(Source* source, WatchOptions options) {
 
 Task<Outcome<SharedWatch::Reader>> SharedWatch::follow(std::string name) {
   WatchOptions options = options_;
-  // Whoever comes second does not disturb the first one, and has what is there for the third.
+  // A second reader does not disturb the first one; it opens the shared watch, which a third reader uses too.
   const bool is_alone = single_.mailboxes.empty() || single_.mailboxes.contains(name);
   const bool is_single = shared_.mailboxes.empty() && is_alone && options.field_selector.empty();
   if (is_single) options.field_selector = "metadata.name=" + name;
@@ -69,7 +69,7 @@ void SharedWatch::Source::hand_out(const Failure& failure) {
   }
 }
 
-/// One event, for all who read.
+/// Reads one event for all readers.
 Task<> SharedWatch::Source::read() {
   is_read = true;
   const std::unique_ptr<Source, void (*)(Source*)> turn{this, [](Source* of) { of->is_read = false; }};
@@ -100,7 +100,7 @@ SharedWatch::Reader::~Reader() {
 }
 
 Task<Outcome<std::optional<Object>>> SharedWatch::Reader::next() {
-  // However this ends, also by a cancellation between a wake-up and its turn: somebody who waits reads on.
+  // However this ends, even by a cancellation between a wake-up and the turn, another waiting reader reads on.
   const std::unique_ptr<Source, void (*)(Source*)> then{source_, [](Source* of) { of->pass_on(); }};
   Mailbox& mailbox = mailbox_->second;
   for (;;) {

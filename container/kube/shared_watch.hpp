@@ -9,46 +9,46 @@
 
 namespace skiff::kube {
 
-/// A Watch for any number of coroutines that each wait for one object by its name: a thousand of them hold one
-/// connection, and one alone asks the server for its object only, not for the news of a whole namespace. There is no
-/// task behind it: one of those who wait reads for all, and whoever leaves hands that over. Without readers it holds
-/// nothing open. Reactor thread only; it must outlive its readers.
+/// A Watch that any number of coroutines share, each waiting for one object by name. A thousand readers use one
+/// connection; a single reader asks the server for its object only, not for the events of the whole namespace. It has
+/// no task of its own: one of the waiting readers reads for all, and hands that over when it leaves. Without readers no
+/// connection is open. Reactor thread only; it must outlive its readers.
 class SharedWatch {
  public:
   class Reader;
 
-  /// `options.resource_version` must be empty: where it begins is its own business.
+  /// `options.resource_version` must be empty: this class chooses where to begin.
   SharedWatch(Client* client, Executor executor, WatchOptions options);
   ~SharedWatch();
   SharedWatch(const SharedWatch&) = delete;
   SharedWatch& operator=(const SharedWatch&) = delete;
 
-  /// A reader of `name` misses nothing that happens after this call has ended: so follow first, then create, delete or
-  /// get. It lists one object, for the version to begin with, where nobody reads yet.
+  /// A reader of `name` gets every change after this call has ended: so follow first, then create, delete or get. The
+  /// first reader lists one object to learn the version to begin with.
   [[nodiscard]] Task<Outcome<Reader>> follow(std::string name);
 
-  /// How often it had to connect since somebody reads.
+  /// Number of connections since the current readers began.
   [[nodiscard]] unsigned connections() const noexcept { return single_.connections() + shared_.connections(); }
 
  private:
-  /// What one reader has not been told yet.
+  /// The news that one reader has not taken yet.
   struct Mailbox {
     explicit Mailbox(Executor executor) : filled{executor} {}
     bool has_news = false;
-    std::optional<Object> newest;  ///< with news: none when it is gone
+    std::optional<Object> newest;  ///< with news: empty when the object was deleted
     std::optional<Failure> failure;
-    Event filled;  ///< or: the turn to read has come
+    Event filled;  ///< notified with news, or when it is this reader's turn to read
   };
-  using Mailboxes = std::multimap<std::string, Mailbox, std::less<>>;  ///< by the object's name
+  using Mailboxes = std::multimap<std::string, Mailbox, std::less<>>;  ///< keyed by the object's name
 
-  /// One Watch and those who read it.
+  /// One Watch and its readers.
   struct Source {
     explicit Source(Executor executor) : begun{executor} {}
-    std::optional<Watch> watch;  ///< while there are readers
+    std::optional<Watch> watch;  ///< exists while there are readers
     Mailboxes mailboxes;
-    bool is_read = false;   ///< by one of the readers, for all
-    bool is_begun = false;  ///< one of them looks where to begin
-    Event begun;            ///< that it has found it, or failed
+    bool is_read = false;   ///< one of the readers is reading for all
+    bool is_begun = false;  ///< one of the readers is finding out where to begin
+    Event begun;            ///< notified when that reader has succeeded or failed
 
     [[nodiscard]] unsigned connections() const noexcept { return watch ? watch->connections() : 0; }
     [[nodiscard]] Task<> read();
@@ -63,19 +63,19 @@ class SharedWatch {
   Client* client_;
   Executor executor_;
   WatchOptions options_;
-  Source single_;  ///< of the first one's object
-  Source shared_;  ///< of all objects, for everybody else
+  Source single_;  ///< watches only the first reader's object
+  Source shared_;  ///< watches all objects, for the other readers
 };
 
-/// Only the newest state is kept for a reader that is slow, so what it holds is bounded. Moves, as its owner does.
+/// A slow reader gets only the newest state, so its memory is bounded. Movable.
 class SharedWatch::Reader {
  public:
   ~Reader();
   Reader(Reader&& other) noexcept;
   Reader& operator=(Reader&&) = delete;
 
-  /// The newest state that was not told yet; nothing when the object is gone. Fails as Watch::next does, and may be
-  /// cancelled and called again like it.
+  /// Waits for the newest state that was not returned yet; empty when the object was deleted. Like Watch::next, it may
+  /// fail, be cancelled and be called again.
   [[nodiscard]] Task<Outcome<std::optional<Object>>> next();
 
  private:

@@ -15,9 +15,9 @@ namespace {
 
 using protocol::field;
 
-/// Longest piece of an answer that isn't a Status to be repeated in a message.
+/// Longest part of an answer that is not a Status that a message repeats.
 constexpr std::size_t kShownText = 300;
-/// A server that asks for more is not waited for.
+/// A longer Retry-After is ignored.
 constexpr std::int64_t kMostSeconds = 24 * 60 * 60;
 
 struct WireCause {
@@ -57,7 +57,7 @@ struct WireStatus {
                                             field("metadata", &WireStatus::metadata, "", {.optional = true})};
 };
 
-/// Nothing if it is not a Status.
+/// Decodes a Status; nullopt if the text is not one.
 std::optional<Status> decode_status(std::string_view text) {
   std::vector<std::string> ignored;
   auto wire = protocol::decode<WireStatus>(text, {}, &ignored);
@@ -106,7 +106,7 @@ Errc code_of(const Status& status) {
   }
 }
 
-/// One line of what is not a Status: a proxy's page, an agent's own error.
+/// One line of an answer that is not a Status: a proxy's page, or an agent's error.
 std::string one_line(std::string_view text) {
   std::string shown = protocol::to_valid_utf8(text.substr(0, kShownText));
   std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -144,7 +144,7 @@ Failure read_failure(const protocol::HttpResponseHead& head, std::string_view bo
   } else {
     status.message = one_line(body);
   }
-  status.code = head.status;  // the body's is a copy of it, or somebody else's
+  status.code = head.status;  // the body's code is a copy of it, or another server's
   if (status.message.empty()) status.message = std::string{protocol::reason_phrase(head.status)};
   if (auto wait = retry_after(head.headers)) status.retry_after = wait;
   return make_failure(std::move(status), attempted);

@@ -13,46 +13,46 @@
 
 namespace skiff::kube {
 
-/// One reason among several: which field, or which finding of an admission check.
+/// One reason among several: a field, or a finding of an admission check.
 struct Cause {
   std::string reason = {};
   std::string message = {};
   std::string field = {};
 };
 
-/// What the API server says instead of the object that was asked for: `Status` of meta/v1 (Kubernetes API conventions,
-/// "Response Status Kind"), or as much of it as a plain-text answer tells.
+/// The API server's answer in place of the requested object: `Status` of meta/v1 (Kubernetes API conventions, "Response
+/// Status Kind"), or the parts of it that a plain-text answer contains.
 struct Status {
-  unsigned code = 0;         ///< of HTTP; 0: there was no answer
+  unsigned code = 0;         ///< HTTP status; 0: there was no answer
   std::string reason = {};   ///< "AlreadyExists", "Conflict", "Invalid", "Expired", ...; the set is open
   std::string message = {};  ///< for people
   std::vector<Cause> causes = {};
-  std::optional<std::chrono::milliseconds> retry_after = {};  ///< how long the server asks to wait
-  std::string continue_token = {};  ///< of an expired list: go on with this, from a newer state
+  std::optional<std::chrono::milliseconds> retry_after = {};  ///< the wait that the server asks for
+  std::string continue_token = {};  ///< after a list has expired: continues it from a newer state
 };
 
-/// Why a request to the cluster failed. `error` says it in one sentence and is what goes up to people; the rest is for
-/// deciding what to do.
+/// Why a request to the cluster failed. `error` explains it to people in one sentence; the code decides by the other
+/// fields.
 struct Failure {
   Error error;
   Status status = {};
-  /// The request, or an earlier try of it, had gone out and no answer told what became of it: it may have taken effect.
+  /// The request, or an earlier try of it, was sent and its answer did not come: it may have taken effect.
   bool may_have_happened = false;
 
-  /// What goes up to people, so that SKIFF_TRY works with an `Outcome` in a function that returns a `Result`.
+  /// Converts to the error for people, so that SKIFF_TRY works with an `Outcome` in a function that returns a `Result`.
   operator Error() && { return std::move(error); }  // NOLINT(hicpp-explicit-conversions, google-explicit-constructor)
 
   [[nodiscard]] bool not_found() const noexcept { return status.code == 404; }
   [[nodiscard]] bool already_exists() const noexcept { return status.reason == "AlreadyExists"; }
-  /// Somebody else changed the object meanwhile, or a precondition names another one.
+  /// Another client changed the object meanwhile, or a precondition names another object.
   [[nodiscard]] bool conflict() const noexcept { return status.reason == "Conflict"; }
   /// The resourceVersion or `continue` is older than what the server keeps.
   [[nodiscard]] bool expired() const noexcept { return status.code == 410; }
   [[nodiscard]] bool forbidden() const noexcept { return status.code == 403; }
 };
 
-/// The `field` of an error that is the cluster's, or ours with the cluster, and of nothing that somebody asked for: the
-/// API server does not answer, fails, or refuses who we are or what we may.
+/// The `field` of an error of the cluster, or of our access to it, which the caller's request did not cause: the API
+/// server does not answer, fails, or refuses our identity or rights.
 inline constexpr std::string_view kClusterFault = "kubernetes";
 
 template <class T = void>
@@ -68,7 +68,7 @@ using Outcome = std::expected<T, Failure>;
 [[nodiscard]] Failure read_failure(const protocol::HttpResponseHead& head, std::string_view body,
                                    std::string_view attempted);
 
-/// The same for a `Status` that came as an object: in a watch, or over a channel of a WebSocket.
+/// Reads a `Status` that came as an object: in a watch, or over a channel of a WebSocket.
 [[nodiscard]] Failure read_status(std::string_view status_json, std::string_view attempted);
 
 /// Retry-After in seconds (RFC 9110, 10.2.3); a date, which the API server never sends, counts as absent.

@@ -30,7 +30,7 @@ class Reader {
   void expect(std::string_view any_of) {
     if (!next(any_of)) give_up();
   }
-  /// Digits behind the point; those below a microsecond are dropped.
+  /// Reads the digits behind the point; digits below a microsecond are dropped.
   std::chrono::microseconds fraction() {
     std::int64_t value = 0;
     std::size_t count = 0;
@@ -83,7 +83,7 @@ std::optional<WallTime> parse_time(std::string_view text) {
   }
   const chrono::year_month_day date{chrono::year{year}, chrono::month{static_cast<unsigned>(month)},
                                     chrono::day{static_cast<unsigned>(day)}};
-  // 60: a leap second, which the clock counts as the next minute's first.
+  // Second 60 is a leap second, which the clock counts as the first second of the next minute.
   if (!reader.done() || !date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   return chrono::sys_days{date} + chrono::hours{hour} + chrono::minutes{minute} + chrono::seconds{second} + fraction -
          offset;

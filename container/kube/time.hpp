@@ -8,8 +8,8 @@
 
 namespace skiff::kube {
 
-/// The times of the Kubernetes API: RFC 3339 with `Z` or an offset, a fraction of a second or none
-/// ("2026-01-31T23:59:59Z", "2026-01-31T23:59:59.123456+01:00"). Nothing if it is no such time.
+/// The times of the Kubernetes API: RFC 3339 with `Z` or an offset, with or without a fraction of a second
+/// ("2026-01-31T23:59:59Z", "2026-01-31T23:59:59.123456+01:00"). nullopt for another text.
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text);
 
 /// The form in which the API writes times: whole seconds, UTC.

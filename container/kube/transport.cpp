@@ -19,13 +19,13 @@ using protocol::HttpReply;
 using protocol::HttpResponseHead;
 using std::chrono::milliseconds;
 
-/// Of a failed upgrade or stream: no more of it is shown anyway.
+/// Largest body of a failed upgrade or stream that is read; messages do not show more.
 constexpr std::size_t kMostFailureBytes = 64 * 1024;
-/// A server that has a new one for every answer is not listened to for ever.
+/// A server that sends a new warning with every answer is ignored after this many.
 constexpr std::size_t kMostWarnings = 1000;
 
 constexpr std::string_view kWhole = "application/json, */*";
-/// A server that can't leave the rest out answers with all of it.
+/// A server that does not know the first type answers with the whole object.
 constexpr std::string_view kMetadata =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json, */*";
 
@@ -106,7 +106,7 @@ Task<Result<Headers>> Transport::headers() {
   co_return std::move(now.headers);
 }
 
-/// Up to the end of the TLS handshake, with the certificate of this moment.
+/// Connects up to the end of the TLS handshake, with the current certificate.
 Task<Result<protocol::Stream>> Transport::dial(milliseconds limit) {
   SKIFF_CO_TRY_VOID(co_await credential());
   protocol::HttpClientOptions options = client_options();
@@ -173,10 +173,10 @@ Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call, unsigned
 
 Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition) {
   SKIFF_CO_TRY(auto request, co_await prepare(call, edition));
-  // The API server packs what is larger than 128 KiB: a list of many is a tenth of it then.
+  // The API server packs answers larger than 128 KiB: a long list then has a tenth of its size.
   request.headers.add("Accept-Encoding", "gzip");
   ConnectionPool::Lease lease = co_await pool_.lease();
-  // Apart from the request: nothing has been sent when this fails.
+  // Connect before the request: if this fails, nothing was sent.
   auto connected = co_await lease.client().connect();
   if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
   auto reply = co_await lease.client().request(std::move(request), options_.answer_bytes);
@@ -200,7 +200,7 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
   Backoff backoff{options_.retry};
   bool asked_anew = false;
   bool is_uncertain = false;
-  // Others who begin to wait meanwhile don't make this longer: in a server somebody always does.
+  // A `Wait` that begins later does not extend this call: in a server there always is one.
   const SteadyTime until = waited_for();
   for (;;) {
     unsigned edition = 0;
@@ -214,18 +214,18 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
       continue;
     }
     failure.may_have_happened = failure.may_have_happened || is_uncertain;
-    // A server that never answered is more likely the wrong one than one that comes back.
+    // A server that never answered is probably the wrong address, so do not retry.
     if (failure.status.code == 0 && !answered_) co_return reply;
     const auto wait = backoff.next(failure, call.repeatable, until);
     if (!wait) co_return reply;
-    // The server may have done it, and failed to say so.
+    // The server may have done it although the answer says otherwise or did not come.
     is_uncertain = failure.may_have_happened || failure.status.code >= 500;
     log::debug("sending again", {{"failure", failure.error.message}, {"wait_ms", wait->count()}});
     co_await pause(*wait);
   }
 }
 
-/// Up to the head of an answer that is not a failure.
+/// Sends the call and reads the head of a successful answer.
 Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const Call* call, Headers more) {
   for (bool asked_anew = false;; asked_anew = true) {
     unsigned edition = 0;
@@ -242,7 +242,7 @@ Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const C
     }
     note_answer(*head);
     if (head->status == 101 || head->status / 100 == 2) co_return std::move(*head);
-    // The body says why; without it the status has to do.
+    // The body says why; if it cannot be read, the message has only the status.
     auto body = co_await client->read_body(kMostFailureBytes);
     if (head->status != 401 || asked_anew) {
       co_return std::unexpected{read_failure(*head, body ? std::string_view{*body} : std::string_view{}, call->what)};
@@ -252,7 +252,7 @@ Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const C
 }
 
 Task<Outcome<std::unique_ptr<HttpClient>>> Transport::stream(Call call, milliseconds silence) {
-  // The certificate may come from a plugin, so the credentials go first.
+  // The certificate may come from a plugin, so get the credentials first.
   if (auto ready = co_await headers(); !ready)
     co_return failed({ready.error().code, call.what + ": " + ready.error().message});
   protocol::HttpClientOptions options = client_options();

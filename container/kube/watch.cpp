@@ -14,13 +14,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// An object has at most 1.5 MiB in etcd and 3 MiB in a request.
+/// An object may have at most 1.5 MiB in etcd and 3 MiB in a request.
 constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
 constexpr std::size_t kWatchPiece = 16 * 1024;
 constexpr protocol::JsonLimits kLineLimits{.max_bytes = kLongestLine, .max_depth = 256};
 /// A bookmark comes about once a minute: a connection without a byte for longer is dead, or not worth waiting for.
 constexpr std::chrono::seconds kSilence{100};
-/// Within these the server ends a watch by itself; each picks its own, so that not all come back at once.
+/// Range, in seconds, in which the server ends a watch by itself. Each watch picks a random time, so that not all come
+/// back at once.
 constexpr unsigned kShortest = 240;
 constexpr unsigned kLongest = 480;
 constexpr std::chrono::seconds kServed{10};
@@ -71,7 +72,7 @@ Task<Outcome<>> Watch::connect() {
   co_return Outcome<>{};
 }
 
-/// Nothing when the connection is over, by whatever: what was missed comes over the next one.
+/// Reads one line; nullopt when the connection ended for any reason: the next one delivers what was missed.
 Task<std::optional<std::string>> Watch::read_line() {
   for (;;) {
     const std::size_t end = received_.find('\n', searched_);
@@ -96,12 +97,12 @@ Outcome<std::optional<WatchEvent>> Watch::take_error(const Json& status) {
     version_.clear();
     return std::nullopt;
   }
-  // Trouble of the server's own: as if it had ended the connection.
+  // The server's own trouble counts as the end of the connection.
   if (failure.status.code >= 500) return failed(std::move(failure.error));
   return std::unexpected{std::move(failure)};
 }
 
-/// Nothing for what only moves the version, and for an end that a new snapshot follows.
+/// Parses one line; nullopt for a line that only moves the version, and for an end after which a new snapshot follows.
 Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
   auto json = protocol::parse_json(line, kLineLimits);
   if (!json || !json->is_object()) {
@@ -126,15 +127,15 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
   } else if (type == "DELETED") {
     out.kind = WatchEvent::Kind::deleted;
   } else {
-    return std::nullopt;  // BOOKMARK, and what later versions may add
+    return std::nullopt;  // BOOKMARK, and types that later versions may add
   }
   out.objects.push_back(std::move(object));
   return out;
 }
 
-/// Waits if that may help; otherwise the failure.
+/// Waits if that may help; otherwise returns the failure.
 Task<Outcome<>> Watch::wait_after(Failure failure) {
-  // A connection that has served for a while is not a sign of trouble.
+  // The end of a connection that has served for a while is normal.
   if (std::chrono::steady_clock::now() - connected_at_ > kServed) backoff_.reset();
   const auto wait = backoff_.next(failure, true, client_->transport().waited_for());
   if (!wait) {
@@ -163,7 +164,7 @@ Task<Outcome<WatchEvent>> Watch::next() {
     auto line = co_await read_line();
     if (!line) {
       connection_.reset();
-      // One that ends at once, again and again, is as bad as one that can't be made.
+      // A connection that always ends at once is as bad as one that cannot be opened.
       Failure cut{.error = {Errc::io_error, what_ + ": the API server ends every watch at once"},
                   .may_have_happened = true};
       SKIFF_CO_TRY_VOID(co_await wait_after(std::move(cut)));
@@ -175,7 +176,7 @@ Task<Outcome<WatchEvent>> Watch::next() {
       continue;
     }
     if (!connection_) {
-      co_await pause(backoff_.grow());  // expired: a server that says so every time gets no stream of lists
+      co_await pause(backoff_.grow());  // expired: do not list without pause when the server says so every time
       continue;
     }
     backoff_.reset();

@@ -16,30 +16,30 @@ namespace skiff::kube {
 
 struct WatchOptions {
   Resource resource = kPods;
-  std::string namespace_name = {};  ///< empty: all
+  std::string namespace_name = {};  ///< empty: all namespaces
   std::string label_selector = {};
   std::string field_selector = {};
-  /// Go on from here: the resourceVersion of a list, or of the object that was just created. Empty: begin with a
+  /// The resourceVersion to go on from: that of a list, or of an object that was just created. Empty: begin with a
   /// snapshot.
   std::string resource_version = {};
-  bool metadata_only = false;  ///< of the objects, but in a snapshot: for who waits for their ends
+  bool metadata_only = false;  ///< events, but not snapshots, have only metadata: enough to wait for objects' ends
 };
 
 struct WatchEvent {
   enum class Kind : std::uint8_t {
-    snapshot,  ///< all there is, in place of everything that was told before
+    snapshot,  ///< all objects; replaces all earlier events
     added,
     modified,
     deleted,  ///< with its last state
   };
   Kind kind = Kind::snapshot;
-  std::vector<Object> objects;  ///< of a snapshot all, else one
+  std::vector<Object> objects;  ///< all objects of a snapshot, else one
 };
 
-/// Follows a set of objects for as long as somebody asks for the next event. A connection that ends, as the server's do
-/// every few minutes and whenever a reader is slow, is made anew and goes on where the last one was; what the server no
-/// longer remembers (410) comes as a new snapshot. So between two snapshots nothing is missed and nothing is told
-/// twice.
+/// Follows a set of objects as long as the caller asks for the next event. The server ends connections every few
+/// minutes and when a reader is slow; the watch then connects again and goes on where the last connection ended. When
+/// the server no longer remembers that state (410), a new snapshot comes. So between two snapshots every event comes
+/// exactly once.
 class Watch {
  public:
   /// `client` must outlive it.
@@ -48,14 +48,14 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// The next event. Fails with what waiting doesn't mend (403, 404, a bad selector), and when the server has been away
-  /// for longer than the transport tries, and somebody waits; it may be called again then. May be cancelled and called
-  /// again.
+  /// Waits for the next event. Fails with an error that waiting does not cure (403, 404, a bad selector), or when the
+  /// server was away for longer than the transport's retries and its latest `Wait`; it may be called again then. It may
+  /// be cancelled and called again.
   [[nodiscard]] Task<Outcome<WatchEvent>> next();
 
-  /// The state that was told last.
+  /// The version of the last event.
   [[nodiscard]] const std::string& resource_version() const noexcept { return version_; }
-  /// How often it had to connect.
+  /// Number of connections so far.
   [[nodiscard]] unsigned connections() const noexcept { return connections_; }
 
  private:
@@ -71,8 +71,8 @@ class Watch {
   std::string what_;
   std::string version_;
   std::unique_ptr<protocol::HttpClient> connection_;
-  std::string received_;      ///< from the connection, not yet told
-  std::size_t searched_ = 0;  ///< of it, up to here without a line's end
+  std::string received_;      ///< bytes from the connection that are not parsed yet
+  std::size_t searched_ = 0;  ///< length of the part of `received_` without an end of line
   std::vector<char> piece_;
   SteadyTime connected_at_{};
   unsigned connections_ = 0;

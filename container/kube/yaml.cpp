@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostYamlBytes = 4 * 1024 * 1024;
 constexpr int kMostLevels = 64;
-/// Aliases multiply: ten lines of them can stand for a billion values.
+/// Aliases multiply: ten lines can stand for a billion values.
 constexpr std::size_t kMostValues = 100'000;
 
 std::unexpected<Error> bad(const YAML::Mark& mark, std::string_view what) {
@@ -84,7 +84,7 @@ class Converter {
   static Result<Json> scalar(const YAML::Node& node) {
     const std::string& text = node.Scalar();
     if (!protocol::is_valid_utf8(text)) return bad(node.Mark(), "not valid UTF-8");
-    // "?" is the tag of a plain scalar that says nothing of its type.
+    // "?" is the tag of a plain scalar without a type.
     return node.Tag() == "?" ? plain_scalar(text) : Json(text);
   }
 
@@ -115,7 +115,7 @@ class Converter {
   std::size_t values_ = 0;
 };
 
-/// Only looks where documents begin.
+/// Notes only where documents begin.
 class Beginnings final : public YAML::EventHandler {
  public:
   [[nodiscard]] const YAML::Mark& last() const { return last_; }
@@ -139,7 +139,7 @@ class Beginnings final : public YAML::EventHandler {
 Result<Json> parse_yaml(std::string_view text) {
   if (text.size() > kMostYamlBytes) return fail(Errc::payload_too_large, "YAML of more than 4 MiB");
   try {
-    // Not YAML::LoadAll: of a text such as ", x" it makes documents without end (0.7.0).
+    // Not YAML::LoadAll, which returns documents without end for a text such as ", x" (0.7.0).
     std::istringstream stream{std::string{text}};
     YAML::Parser parser{stream};
     Beginnings beginnings;

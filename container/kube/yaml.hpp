@@ -8,10 +8,10 @@
 
 namespace skiff::kube {
 
-/// Reads one YAML document (YAML 1.2's core schema, as kubectl has it) as the JSON value that it stands for, so that
-/// one codec does the rest. An empty document is null. Errors: `invalid_field` with line and column; also for what JSON
-/// can't hold (a key that isn't a scalar, a repeated key), for more than one document, above 4 MiB, 64 levels or
-/// 100,000 values after aliases are followed.
+/// Reads one YAML document (YAML 1.2's core schema, as in kubectl) as a JSON value, so that one codec does the rest. An
+/// empty document is null. Errors: `invalid_field` with line and column; also for what JSON cannot express (a key that
+/// is not a scalar, a repeated key), for more than one document, and above 4 MiB, 64 levels or 100,000 values after
+/// aliases are followed.
 [[nodiscard]] Result<nlohmann::json> parse_yaml(std::string_view text);
 
 }  // namespace skiff::kube

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostCredentialBytes = 1024 * 1024;
 
-/// "a, b, c" for a message.
+/// The keys of a map as "a, b, c", for a message.
 template <class Map>
 std::string known(const Map& map) {
   std::string names;
@@ -65,7 +65,7 @@ Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const Environme
   return config;
 }
 
-/// The service account of the pod that this runs in.
+/// Access by the service account of the Pod in which this process runs.
 Result<Access> in_cluster(const AccessOptions& options, const std::string& host, const std::string& port) {
   const std::string& directory = options.service_account_directory;
   Access access;
@@ -159,7 +159,7 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const AccessOptions& op
                                            "\", which isn't there: " + known(config.clusters));
     }
     auto taken = take_cluster(access, *cluster, config.origin + ", cluster \"" + context.cluster + "\"");
-    // A server that is given anyway makes up for one that is missing here.
+    // A server that the user gives replaces one that is missing in the kubeconfig.
     if (!taken && options.server.empty()) return std::unexpected{std::move(taken.error())};
   }
   if (!context.user.empty() && options.token.empty()) {
@@ -197,7 +197,7 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
   if (!options.server.empty()) {
     SKIFF_TRY(auto server, parse_url(options.server, "the server"));
     access->server = std::move(server);
-    // As in kubectl: that name is the other server's.
+    // As in kubectl: the tls-server-name belongs to the kubeconfig's server.
     access->tls_server_name.clear();
   }
   if (!options.token.empty()) access->identity = Identity{.token = options.token};

@@ -13,14 +13,15 @@
 
 namespace skiff::kube {
 
-/// As whom requests are made.
+/// The identity that requests are sent with.
 struct Identity {
-  std::string certificate_pem = {};  ///< with its chain; empty: none
+  std::string certificate_pem = {};  ///< certificate with its chain; empty: none
   std::string key_pem = {};
-  std::string certificate_file = {};  ///< where they came from, and come from anew; empty: they can't change
+  std::string certificate_file =
+      {};  ///< the certificate's file, which is read again; empty: the certificate cannot change
   std::string key_file = {};
   std::string token = {};
-  std::string token_file = {};  ///< read again as it changes; wins over `token` once it could be read
+  std::string token_file = {};  ///< read again regularly; once it could be read, it wins over `token`
   std::string username = {};
   std::string password = {};
   std::optional<ExecPlugin> exec = {};
@@ -36,33 +37,33 @@ struct Access {
   Url server = {};
   std::optional<Url> proxy = {};
   std::string ca_pem = {};   ///< empty: the system's store
-  std::string ca_file = {};  ///< where that came from, and comes from anew
+  std::string ca_file = {};  ///< the file of `ca_pem`, which is read again
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
   std::string namespace_name = "default";
-  bool from_pod = false;         ///< it is the cluster of the Pod that this runs in
-  std::string exec_config = {};  ///< JSON that the kubeconfig has for plugins about this cluster; empty: none
+  bool from_pod = false;         ///< the cluster is that of the Pod in which this process runs
+  std::string exec_config = {};  ///< the kubeconfig's JSON for plugins about this cluster; empty: none
   Identity identity = {};
 };
 
-/// What the user asked for; empty: not said.
+/// The user's options. Empty fields were not given.
 struct AccessOptions {
-  std::string kubeconfig = {};  ///< only this file
+  std::string kubeconfig = {};  ///< use only this file
   std::string context = {};
-  std::string server = {};  ///< its certificate is for its own name, not for the kubeconfig's tls-server-name
-  std::string token = {};   ///< instead of whatever the kubeconfig says about the user
+  std::string server = {};  ///< its certificate must match its own name, not the kubeconfig's tls-server-name
+  std::string token = {};   ///< replaces the user of the kubeconfig
   std::string namespace_name = {};
-  /// A file; instead of the kubeconfig's, or of the system's store. With it, the server's certificate is checked
-  /// whatever the kubeconfig says.
+  /// A file that replaces the kubeconfig's authority or the system's store. With it, the server's certificate is always
+  /// checked, whatever the kubeconfig says.
   std::string certificate_authority = {};
-  /// Where a pod finds its service account.
+  /// The directory of a Pod's service account.
   std::string service_account_directory = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
 
-/// Finds the cluster. In order: `kubeconfig`, SKIFF_KUBECONFIG_DATA (the text itself), KUBECONFIG (files with ':'
-/// between), ~/.kube/config, `server` alone, the service account of the pod that this runs in. Reads every file that it
-/// names and checks the client certificate's dates. Errors: `not_found` when no cluster is configured anywhere, else
-/// what is wrong and where, in one line.
+/// Finds the cluster. It looks in this order: `kubeconfig`, SKIFF_KUBECONFIG_DATA (the text itself), KUBECONFIG (files
+/// separated by ':'), ~/.kube/config, `server` alone, the service account of the Pod in which this process runs. Reads
+/// every file that the configuration names and checks the client certificate's dates. Errors: `not_found` when no
+/// cluster is configured anywhere, else one line that names the problem and the place.
 [[nodiscard]] Result<Access> find_access(const AccessOptions& options, const Environment& environment,
                                          WallTime now = wall_now());
 

@@ -11,17 +11,17 @@
 namespace skiff::kube {
 namespace {
 
-/// The file is in memory (tmpfs), so looking is cheap; the kubelet replaces it when 80 % of its life are over.
+/// The file is in memory (tmpfs), so reading is cheap; the kubelet replaces it after 80 % of the token's lifetime.
 constexpr std::chrono::seconds kTokenFileAge{10};
-/// What renews certificates does so hours before they expire.
+/// Programs that renew certificates do so hours before they expire.
 constexpr std::chrono::seconds kCertificateAge{60};
 constexpr std::size_t kMostPemBytes = 1024 * 1024;
-/// A credential is not sent in its last moments: it has to arrive, too.
+/// A credential is not sent in its last seconds: it must still be valid when it arrives.
 constexpr std::chrono::seconds kExpiryMargin{5};
 constexpr std::size_t kLongestToken = 64 * 1024;
 
-/// Bytes that a header's name can't hold are written as in a URL (kubernetes.io/docs/reference/access-authn-authz/
-/// authentication, "User impersonation").
+/// Bytes that the name of a header cannot contain are percent-encoded
+/// (kubernetes.io/docs/reference/access-authn-authz/authentication, "User impersonation").
 std::string header_key(std::string_view key) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string name;
@@ -55,7 +55,7 @@ void Credentials::refused(unsigned edition) noexcept {
   if (edition == edition_) has_given_ = false;
 }
 
-/// What can't be read, or is half written, leaves what was read before.
+/// If a file cannot be read or is incomplete, the values that were read before stay in use.
 void Credentials::read_certificates() {
   const Identity& identity = access_.identity;
   const bool has_files = !access_.ca_file.empty() || !identity.certificate_file.empty() || !identity.key_file.empty();
@@ -82,7 +82,7 @@ void Credentials::read_token_file() {
   if (now < read_again_) return;
   auto text = read_small_file(access_.identity.token_file, kLongestToken);
   if (!text) {
-    // The last one may be good for long yet.
+    // The last token may be valid for a long time yet.
     token_error_ = std::move(text.error());
     return;
   }
@@ -120,7 +120,8 @@ Task<Result<>> Credentials::run_plugin() {
   co_return Result<>{};
 }
 
-/// The value of the header; empty when the connection's certificate says who it is, or nobody does.
+/// The value of the Authorization header; empty when the client certificate authenticates the connection, or when there
+/// are no credentials.
 Result<std::string> Credentials::authorization() const {
   const Identity& identity = access_.identity;
   if (!token_.empty()) return "Bearer " + token_;
@@ -138,7 +139,7 @@ Task<Result<Credential>> Credentials::get() {
   const Identity& identity = access_.identity;
   if (!identity.token_file.empty()) read_token_file();
   read_certificates();
-  // A token that is written down wins over a plugin, as in kubectl.
+  // A token in the configuration wins over a plugin, as in kubectl.
   const bool written_down = !identity.token.empty() || !identity.token_file.empty();
   if (identity.exec && !written_down && plugin_is_due()) {
     SKIFF_CO_TRY_VOID(co_await run_plugin());

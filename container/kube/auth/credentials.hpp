@@ -12,28 +12,28 @@
 
 namespace skiff::kube {
 
-/// What one request goes out with.
+/// The credentials of one request.
 struct Credential {
   protocol::Headers headers;  ///< Authorization and Impersonate-*, or none
-  std::string ca_pem;         ///< whom to trust, now
+  std::string ca_pem;         ///< the authorities to trust now
   std::string certificate_pem;
   std::string key_pem;
-  unsigned edition = 0;  ///< changes with what a plugin gives
+  unsigned edition = 0;  ///< changes when the plugin has given a new credential
 };
 
-/// Keeps the credentials of one cluster good: reads a token file again (the kubelet replaces a projected token long
-/// before it expires), files with certificates, and runs the plugin again when what it gave expires or is refused.
-/// Reactor thread only; it must outlive the calls on it.
+/// Keeps the credentials of one cluster valid. It reads the token file (the kubelet replaces a projected token long
+/// before it expires) and the files with certificates again, and runs the plugin again when its credential expires or
+/// is refused. Reactor thread only; it must outlive the calls on it.
 class Credentials {
  public:
   /// `access` must outlive it.
   Credentials(Executor executor, std::shared_ptr<BlockingPool> pool, const Access& access);
 
-  /// What to send now. Callers that come while the plugin runs wait for the same run.
+  /// The credential to send now. Callers that come while the plugin runs wait for that run.
   [[nodiscard]] Task<Result<Credential>> get();
 
-  /// The cluster answered 401 to what went out with this edition: what can be had anew is had anew at the next `get`.
-  /// Of an answer that comes late, when others have had it anew already, nothing follows.
+  /// Reports that the cluster answered 401 to a request with this edition: the next `get` reads the files again, and
+  /// runs the plugin again unless its credential was replaced meanwhile.
   void refused(unsigned edition) noexcept;
 
  private:
@@ -45,17 +45,17 @@ class Credentials {
 
   const Access& access_;
   std::shared_ptr<BlockingPool> pool_;
-  std::string token_;  ///< of the file
-  Error token_error_;  ///< why it could not be read the last time
+  std::string token_;  ///< token from the file
+  Error token_error_;  ///< why the last attempt to read the file failed
   SteadyTime read_again_{};
   std::string ca_pem_;
   std::string certificate_pem_;
   std::string key_pem_;
   SteadyTime read_certificates_again_;
-  ExecCredential given_;  ///< by the plugin
+  ExecCredential given_;  ///< credential from the plugin
   bool has_given_ = false;
   unsigned edition_ = 0;
-  Error plugin_error_;  ///< of its last run that failed
+  Error plugin_error_;  ///< error of the plugin's last failed run
   bool running_ = false;
   Event ran_;
 };

@@ -25,7 +25,7 @@ std::string with_proxy(const Url& proxy, std::string_view what) {
   return "the proxy " + proxy.authority() + " " + std::string{what};
 }
 
-/// Over a client that has sent nothing.
+/// Connects with an HTTP client that sends nothing, and takes its stream.
 Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolver, Url server, milliseconds limit) {
   HttpClient client{executor,
                     {.host = server.host, .port = server.port, .resolver = std::move(resolver), .connect_time = limit}};
@@ -33,7 +33,7 @@ Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolve
   co_return std::move(client.take_upgraded().stream);
 }
 
-/// Over a client that has sent nothing but a CONNECT.
+/// Connects with an HTTP client that sends only a CONNECT, and takes its stream.
 Task<Result<Stream>> dial_through(Executor executor, protocol::Resolver resolver, Url server, Url proxy,
                                   milliseconds limit) {
   HttpClient client{executor,
@@ -72,7 +72,7 @@ std::string_view socks_refusal(unsigned char code) {
   return code < kWords.size() ? kWords[code] : "for a reason of its own";
 }
 
-/// One conversation with a SOCKS 5 server, up to where the bytes are the destination's. Names are resolved there.
+/// The handshake with a SOCKS 5 server; the bytes after it are the destination's. The proxy resolves names.
 class Socks {
  public:
   Socks(Stream* stream, const Url* proxy, SteadyTime until) : stream_{stream}, proxy_{proxy}, until_{until} {}
@@ -105,7 +105,8 @@ class Socks {
       co_return fail(Errc::io_error, with_proxy(*proxy_, "does not connect to " + server->authority() + ": " +
                                                              std::string{socks_refusal(code)}));
     }
-    // Where it connects from, of which one byte came: an IPv4 address, a name, or an IPv6 address, and a port.
+    // The proxy's own address and port follow: an IPv4 address, a name or an IPv6 address. One byte of it was read
+    // already.
     const char kind = answer[3];
     if (kind != kIp4 && kind != kName && kind != kIp6) co_return nonsense();
     const std::size_t named = static_cast<unsigned char>(answer[4]);
@@ -118,7 +119,7 @@ class Socks {
   static constexpr char kName = 3;
   static constexpr char kIp6 = 4;
 
-  /// Kind and bytes of a destination.
+  /// The kind and the bytes of a destination.
   static std::string place(const std::string& host) {
     std::array<char, sizeof(in6_addr)> bytes{};
     if (::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1) return kIp4 + std::string{bytes.data(), 4};
@@ -134,7 +135,7 @@ class Socks {
     return fail(Errc::invalid_request, with_proxy(*proxy_, "does not speak SOCKS 5"));
   }
 
-  /// No byte too many: what follows is the server's.
+  /// Reads exactly `size` bytes: the bytes after them come from the server.
   Task<Result<std::string>> read(std::size_t size) {
     std::string bytes(size, '\0');
     for (std::size_t at = 0; at < size;) {

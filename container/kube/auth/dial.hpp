@@ -7,9 +7,9 @@
 
 namespace skiff::kube {
 
-/// Connects to `server`, directly, by CONNECT through an http `proxy` (RFC 9110, 9.3.6) or through one that speaks
-/// SOCKS 5 (RFC 1928, 1929), trying every address of the name. The stream is plain; TLS comes on top and sees the
-/// server, not the proxy. A proxy that is itself reached by TLS is refused when it is dialled: `not_supported`.
+/// Returns a dialer that connects to `server` directly, by CONNECT through an http `proxy` (RFC 9110, 9.3.6), or
+/// through a SOCKS 5 proxy (RFC 1928, 1929). It tries every address of the name. The stream is plain; TLS runs on top,
+/// with the server and not with the proxy. Dialling through a proxy that itself needs TLS fails with `not_supported`.
 [[nodiscard]] protocol::Dialer make_dialer(Executor executor, protocol::Resolver resolver, Url server,
                                            std::optional<Url> proxy);
 

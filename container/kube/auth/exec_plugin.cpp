@@ -35,7 +35,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostOutput = 1024 * 1024;
 constexpr std::chrono::seconds kAlone{60};
 constexpr std::chrono::minutes kWithPerson{5};
-/// Between two looks at a plugin that has closed its output and not ended: hardly any does.
+/// Interval of checks for a plugin that has closed its output but has not ended, which is rare.
 constexpr milliseconds kLookAgain{5};
 
 struct WireCredentials {
@@ -67,7 +67,7 @@ std::string with_hint(const ExecPlugin& plugin) {
   return plugin.install_hint.empty() ? std::string{} : "; " + plugin.install_hint;
 }
 
-/// What the plugin sees: our own environment, with its variables in place of ours.
+/// The environment of the plugin: our own, where the plugin's variables replace ours.
 std::vector<std::string> environment_for(const ExecPlugin& plugin, std::string info) {
   std::vector<std::string> set;
   for (const ExecPlugin::Variable& variable : plugin.environment) set.push_back(variable.name + "=" + variable.value);
@@ -108,7 +108,7 @@ Result<Started> start(const ExecPlugin& plugin, std::string info, bool interacti
   return started;
 }
 
-/// What it prints until it closes its output; an error when that is too much or takes too long.
+/// Reads the plugin's output until it is closed. Returns an error when the output is too long or takes too long.
 Result<std::string> read_output(int fd, SteadyTime until, const ExecPlugin& plugin) {
   std::string output;
   std::array<char, 16 * 1024> piece{};
@@ -127,7 +127,7 @@ Result<std::string> read_output(int fd, SteadyTime until, const ExecPlugin& plug
   }
 }
 
-/// The status of a child that is killed at `until`.
+/// Waits for a child, which is killed at `until`, and returns its status.
 int wait_for(pid_t pid, SteadyTime until) {
   int status = 0;
   if (const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))}; process) {
@@ -142,7 +142,7 @@ int wait_for(pid_t pid, SteadyTime until) {
     }
     return status;
   }
-  // Without pidfds nothing tells of one child's end and of the time as well.
+  // Without pidfds one call cannot wait for both a child's end and a time, so look repeatedly.
   for (;;) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid || (ended < 0 && errno != EINTR)) return status;

@@ -21,10 +21,10 @@ using protocol::Rule;
 
 constexpr std::size_t kMostConfigBytes = 4 * 1024 * 1024;
 constexpr Rule kOptional{.optional = true};
-/// Everything that ends up in a C string or a header.
+/// The rule for texts that become C strings or headers.
 constexpr Rule kText{.text = protocol::Text::no_nul, .optional = true};
 
-// --- the file as it is written (k8s.io/client-go/tools/clientcmd/api/v1) ---
+// --- the file's own form (k8s.io/client-go/tools/clientcmd/api/v1) ---
 
 struct WireVariable {
   std::string name;
@@ -154,9 +154,9 @@ struct WireKubeconfig {
                                             field("current-context", &WireKubeconfig::current_context, "", kText)};
 };
 
-// --- what it means ---
+// --- its meaning ---
 
-/// Turns one file into entries; keeps the first thing that is wrong.
+/// Turns one file into entries and keeps the first error.
 class Reading {
  public:
   Reading(std::string origin, std::string directory) : origin_{std::move(origin)}, directory_{std::move(directory)} {}
@@ -190,7 +190,7 @@ class Reading {
     return {.text = decoded.value_or(std::string{}), .file = {}};
   }
 
-  /// What the cluster's extensions say to plugins (client.authentication.k8s.io, "ExecCredential").
+  /// The cluster's extension for plugins (client.authentication.k8s.io, "ExecCredential") as JSON.
   static std::string exec_config(const std::vector<WireExtension>& extensions) {
     const auto found = std::ranges::find(extensions, "client.authentication.k8s.io/exec", &WireExtension::name);
     if (found == extensions.end() || found->extension.is_null()) return {};

@@ -13,12 +13,12 @@ namespace skiff::kube {
 
 /// The value of an environment variable; empty counts as absent.
 using Environment = std::function<std::string(const char* name)>;
-/// Of this process (getenv(3)).
+/// The environment of this process (getenv(3)).
 [[nodiscard]] std::string process_environment(const char* name);
 
-/// Which proxy leads to `server`, from HTTPS_PROXY or HTTP_PROXY (by the server's scheme; also in lower case, which
-/// wins) and NO_PROXY, read as curl and Go read them: names with their subdomains, addresses, CIDR blocks, each with an
-/// optional port, or `*`. A loopback address and "localhost" never go through one.
+/// Returns the proxy for `server` from HTTPS_PROXY or HTTP_PROXY (by the server's scheme; the name in lower case wins)
+/// and NO_PROXY. NO_PROXY is read as curl and Go read it: names with their subdomains, addresses, CIDR blocks, each
+/// with an optional port, or `*`. A loopback address and "localhost" never use a proxy.
 [[nodiscard]] Result<std::optional<Url>> proxy_for(const Url& server, const Environment& environment);
 
 /// True when `list` (NO_PROXY) names this host.

@@ -36,19 +36,19 @@ Result<Url> parse_whole(const std::string& whole, bool may_be_socks, std::string
   const boost::urls::url_view& view = *parsed;
   Url url;
   url.tls = view.scheme_id() == boost::urls::scheme::https;
-  // Names are resolved by the proxy either way, as client-go has it.
+  // The proxy resolves names for both schemes, as in client-go.
   url.socks = may_be_socks && (view.scheme() == "socks5" || view.scheme() == "socks5h");
   if (!url.tls && !url.socks && view.scheme_id() != boost::urls::scheme::http) {
     return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http" +
                (may_be_socks ? " and socks5" : "") + " work");
   }
   url.host = view.host_address();
-  // A name may hold anything once it is decoded; this one goes into headers, certificates' checks and look-ups.
+  // A decoded name may contain any bytes, but this one is used in headers, in checks of certificates and in look-ups.
   const bool ip6 = view.host_type() == boost::urls::host_type::ipv6;
   if (url.host.empty() || (!ip6 && url.host.find_first_not_of(kHostCharacters) != std::string::npos)) {
     return bad("names no usable host");
   }
-  // Of "a@b@" Boost 1.81 makes the host b and the path "@".
+  // Boost 1.81 parses "a@b@" as the host b and the path "@".
   if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is not a URL");
   if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
   url.port = url.tls ? 443 : url.socks ? 1080 : 80;
