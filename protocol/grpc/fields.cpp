@@ -18,6 +18,7 @@ GrpcCode code_of(Errc code) {
     case Errc::missing_field:
     case Errc::invalid_id:
     case Errc::name_too_long:
+    case Errc::too_many_links:
     case Errc::is_a_directory:
     case Errc::not_a_directory:
     case Errc::not_a_regular_file:
@@ -38,6 +39,7 @@ GrpcCode code_of(Errc code) {
     case Errc::command_ended:
     case Errc::stdin_closed:
     case Errc::not_a_terminal:
+    case Errc::in_use:
       return GrpcCode::failed_precondition;
     case Errc::payload_too_large:
     case Errc::resource_exhausted:

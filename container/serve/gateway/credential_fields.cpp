@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "container/serve/gateway/credential_form.hpp"
 
 namespace skiff::container::serve {

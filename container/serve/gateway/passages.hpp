@@ -40,7 +40,6 @@ class Passages {
     Passage& operator=(const Passage&) = delete;
 
     [[nodiscard]] bool is_ended() const noexcept { return is_ended_; }
-    [[nodiscard]] const Giver& giver() const noexcept { return giver_; }
 
    private:
     friend class Passages;

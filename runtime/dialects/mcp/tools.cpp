@@ -37,6 +37,7 @@ constexpr std::array kAdvice{
     Advice{Errc::already_exists, "Choose another path, or delete the existing file."},
     Advice{Errc::edit_not_found, "Call read_file and copy the text exactly, with enough of it to be unique."},
     Advice{Errc::payload_too_large, "Request less at a time, or use run_command."},
+    Advice{Errc::in_use, "It is a mount, or the kernel uses it: unmount it with run_command, or choose another path."},
     Advice{Errc::permission_denied, "The sandbox's user may not do this: choose another path."},
     Advice{Errc::no_space, "Delete what you no longer need and try again."},
     Advice{Errc::insufficient_scope, "This credential does not permit it: ask its issuer."},

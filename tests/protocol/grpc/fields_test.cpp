@@ -27,6 +27,8 @@ TEST(GrpcFields, ErrorsHaveTheirCodes) {
   EXPECT_EQ(grpc_status({Errc::path_escapes_root, ""}).code, GrpcCode::permission_denied);
   EXPECT_EQ(grpc_status({Errc::command_not_found, ""}).code, GrpcCode::not_found);
   EXPECT_EQ(grpc_status({Errc::stdin_closed, ""}).code, GrpcCode::failed_precondition);
+  EXPECT_EQ(grpc_status({Errc::in_use, ""}).code, GrpcCode::failed_precondition);
+  EXPECT_EQ(grpc_status({Errc::too_many_links, ""}).code, GrpcCode::invalid_argument);
   EXPECT_EQ(grpc_status({Errc::too_many_commands, ""}).code, GrpcCode::resource_exhausted);
   EXPECT_EQ(grpc_status({Errc::draining, "stop"}).message, "stop");
 }

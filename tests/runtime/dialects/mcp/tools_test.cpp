@@ -152,6 +152,10 @@ TEST(McpTools, AnErrorSaysWhatToDoNext) {
       "path_not_found: open \"x\": No such file or directory. Call list_directory or find_files to see what is there.");
   EXPECT_EQ(advice_text({Errc::invalid_field, "/a: expected a string", "/a"}),
             "invalid_field: /a: expected a string. Correct that argument and call the tool again.");
+  EXPECT_EQ(
+      advice_text({Errc::in_use, "remove \"x\": it is a mount"}),
+      "in_use: remove \"x\": it is a mount. It is a mount, or the kernel uses it: unmount it with run_command, or "
+      "choose another path.");
   EXPECT_EQ(advice_text({Errc::internal, "why", "/b"}), "internal: why (/b).");
 }
 
