@@ -14,7 +14,7 @@ namespace skiff::runtime {
           .body_idle_time = settings.body_timeout,
           .keep_alive_time = settings.idle_timeout,
           .write_stall_time = settings.write_timeout,
-          .places = protocol::places_within(most_open_files(), settings.max_connections)};
+          .places = protocol::places_within(most_open_files(), settings.max_connections, protocol::LeadTo::little)};
 }
 
 }  // namespace skiff::runtime

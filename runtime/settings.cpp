@@ -91,7 +91,7 @@ std::vector<Setting> rows(Settings& s) {
        "Record command lines in the audit log; otherwise only their size and SHA-256. Environments and input are never recorded."},
 
       {"max-connections", "SKIFF_MAX_CONNECTIONS", Count{&s.max_connections, 1, 100'000}, "N", kConnections,
-       "Simultaneous connections of clients that have sent a valid credential, or half of the open files less 200 if that is fewer. When all are taken, the credential that has most loses one to another. Connections without one use the free part of these, and 64 more; when all are taken, a new one replaces the oldest."},
+       "Simultaneous connections of clients that have sent a valid credential, or what open files leave if that is fewer: 200 are the agent's own, and of the others connections get half, or all but 4,096 if that is more. When all are taken, the credential that has most loses one to another. Connections without one use the free part of these, and 64 more; when all are taken, a new one replaces the oldest."},
       {"max-received-bytes", "SKIFF_MAX_RECEIVED_BYTES", Size{&s.max_received_bytes, 1 * kMiB, 64 * kGiB}, "SIZE", kConnections,
        "Memory for what was received and is not yet used: requests and messages that are not whole. When it is used up, the client that has most loses some (503)."},
       {"max-header-bytes", "SKIFF_MAX_HEADER_BYTES", Size{&s.max_header_bytes, 1 * kKiB, 1 * kMiB}, "SIZE", kConnections,

@@ -20,10 +20,13 @@ std::string source_of(const Address& peer) {
 
 }  // namespace
 
-PlaceLimits places_within(std::uint64_t descriptors, std::size_t most) noexcept {
+PlaceLimits places_within(std::uint64_t descriptors, std::size_t most, LeadTo lead_to) noexcept {
   constexpr std::uint64_t kLeast = 16;
-  constexpr std::uint64_t kOthers = 200;
-  const std::uint64_t room = std::max(kLeast, (descriptors - std::min(descriptors, kOthers)) / 2);
+  constexpr std::uint64_t kOwn = 200;
+  constexpr std::uint64_t kForCommandsAndFiles = 4'096;
+  const std::uint64_t left = descriptors - std::min(descriptors, kOwn);
+  std::uint64_t room = std::max(kLeast, left / 2);
+  if (lead_to == LeadTo::little) room = std::max(room, left - std::min(left, kForCommandsAndFiles));
   const std::uint64_t strangers = std::max(kLeast, descriptors / 8);
   return {.vouched_for = static_cast<std::size_t>(std::min<std::uint64_t>(most, room)),
           .strangers = static_cast<std::size_t>(std::min<std::uint64_t>(PlaceLimits{}.strangers, strangers))};

@@ -28,9 +28,18 @@ struct PlaceLimits {
   std::size_t vouched_for = 10'000;  ///< that have shown a credential
   std::size_t strangers = 64;        ///< beside them, whom nobody else's connections keep out
 };
-/// As many as there is room for in a process that may have so many descriptors open: most connections lead to something
-/// that has one, too, and the rest of the process needs some.
-[[nodiscard]] PlaceLimits places_within(std::uint64_t descriptors, std::size_t most) noexcept;
+/// What the connections of a server need beside their own descriptors.
+enum class LeadTo : std::uint8_t {
+  /// Each leads to something that has one, too: those of a gateway. They may have half.
+  another,
+  /// Most lead to nothing that has one: those of an agent wait, or read what others read, too. They may have all but
+  /// 4,096. The agent's usual limits need that many beside them: its 512 commands four each (three streams and the
+  /// process), and its 1,024 connections another one if each of them leads to a port or a file. Where half is more,
+  /// they have half: with few descriptors the rest matters more than the connections do.
+  little,
+};
+/// As many as there is room for in a process that may have so many descriptors open. 200 are the process's own.
+[[nodiscard]] PlaceLimits places_within(std::uint64_t descriptors, std::size_t most, LeadTo lead_to) noexcept;
 
 /// What is told whoever finds no place.
 inline constexpr std::string_view kNoPlace =

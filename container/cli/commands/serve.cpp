@@ -121,7 +121,8 @@ class Serve final : public Invocation {
     }
     SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
     log::configure(log::Level::info, log::Form::json);
-    const auto places = protocol::places_within(most_open_files(), protocol::PlaceLimits{}.vouched_for);
+    const auto places =
+        protocol::places_within(most_open_files(), protocol::PlaceLimits{}.vouched_for, protocol::LeadTo::another);
     log::info("serving", {{"connections", places.vouched_for}, {"open_files", most_open_files()}});
     HostedTenants tenants{&context};
     auto spans = open_export(context);

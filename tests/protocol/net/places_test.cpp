@@ -141,12 +141,22 @@ TEST(Places, WhoHasShownNothingIsHisAddress) {
 }
 
 TEST(Places, AreNoMoreThanThereAreDescriptorsFor) {
-  EXPECT_EQ(places_within(1'000'000, 10'000).vouched_for, 10'000U);
-  EXPECT_EQ(places_within(1'200, 10'000).vouched_for, 500U);
-  EXPECT_EQ(places_within(256, 10'000).vouched_for, 28U);
-  EXPECT_EQ(places_within(256, 10'000).strangers, 32U);
-  EXPECT_EQ(places_within(0, 10'000).vouched_for, 16U);
-  EXPECT_EQ(places_within(1'200, 8).vouched_for, 8U);
+  for (const LeadTo lead_to : {LeadTo::another, LeadTo::little}) {
+    EXPECT_EQ(places_within(1'000'000, 10'000, lead_to).vouched_for, 10'000U);
+    EXPECT_EQ(places_within(1'200, 10'000, lead_to).vouched_for, 500U);
+    EXPECT_EQ(places_within(256, 10'000, lead_to).vouched_for, 28U);
+    EXPECT_EQ(places_within(256, 10'000, lead_to).strangers, 32U);
+    EXPECT_EQ(places_within(0, 10'000, lead_to).vouched_for, 16U);
+    EXPECT_EQ(places_within(1'200, 8, lead_to).vouched_for, 8U);
+  }
+}
+
+TEST(Places, ThatLeadToLittleLeaveAFixedPartToCommandsAndFiles) {
+  EXPECT_EQ(places_within(20'000, 100'000, LeadTo::another).vouched_for, 9'900U);
+  EXPECT_EQ(places_within(20'000, 100'000, LeadTo::little).vouched_for, 15'704U);
+  EXPECT_EQ(places_within(14'496, 100'000, LeadTo::little).vouched_for, 10'200U);
+  EXPECT_EQ(places_within(8'392, 100'000, LeadTo::little).vouched_for, 4'096U);
+  EXPECT_EQ(places_within(8'000, 100'000, LeadTo::little).vouched_for, 3'900U) << "half is more";
 }
 
 TEST(Places, WhoeverHadToGoIsNotVouchedForAnyMore) {
