@@ -90,7 +90,11 @@ Task<Result<Reached>> how_reached(Call* call, const Sandbox* sandbox) {
   co_return how;
 }
 
+/// Also after a wait that may have outlived the key.
 Task<Result<HttpResponse>> reached(Call* call, unsigned status, const Sandbox* sandbox) {
+  if (!co_await call->service.keys().holds(call->key)) {
+    co_return fail(Errc::unauthenticated, "the API key is not valid any more");
+  }
   SKIFF_CO_TRY(auto how, co_await how_reached(call, sandbox));
   co_return json_answer(status, reached_json(*sandbox, how));
 }

@@ -2,6 +2,7 @@
 of its table. What is not in the tables fails."""
 
 import base64
+import contextlib
 import http.server
 import json
 import os
@@ -84,6 +85,55 @@ def test_a_stream_of_events_and_a_wait_end_with_their_key(serving):
     assert waited["status"] == 401
     serving.let_agents_go()
     assert server.request("GET", "/v1/sandboxes/box?wait=ready", key=other).json()["state"] == "running"
+
+
+@pytest.fixture
+def held(serving):
+    """A server whose sandboxes wait to come up: (the server, a key, a paused sandbox of it)."""
+    serving.hold_agents()
+    serving.let_agents_go()
+    key = serving.key()
+    server = serving.start()
+    box = server.request("POST", "/v1/sandboxes", {"on_end": "stop"}, key).json()["id"]
+    assert server.request("POST", f"/v1/sandboxes/{box}/stop", {}, key).status == 200
+    (serving.programs / "go").unlink()
+    yield server, key, box
+    serving.let_agents_go()
+
+
+@contextlib.contextmanager
+def asked(server, key, method, path, body):
+    """A request that waits, while its key is removed: its status will be there at the end."""
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(server.request(method, path, body, key).status))
+    asking.start()
+    yield answers
+    asking.join(60)
+    assert answers, "no answer"
+
+
+def test_a_request_does_not_wait_for_its_sandbox_to_wake_when_its_key_is_gone(serving, held):
+    """And does not reach it."""
+    server, key, box = held
+    other = serving.key("other")
+    with asked(server, key, "PUT", f"/s/{box}/7070/v1/files/late", b"x") as answers:
+        until(lambda: '"waking"' in server.told(), what="a start")
+        serving.skiff("key", "rm", "me", "--driver", "local")
+    assert answers == [401], "while the sandbox still starts"
+    serving.let_agents_go()
+    until(lambda: shown(server, other, box)["state"] == "running")
+    assert server.request("GET", f"/s/{box}/7070/v1/files/late", key=other).status == 404
+
+
+@pytest.mark.parametrize("path", ["/v2/sandboxes", "/sandboxes/{box}/resume", "/sandboxes/{box}/connect"])
+def test_no_access_token_is_given_out_when_its_key_is_gone(serving, held, path):
+    server, key, box = held
+    with asked(server, key, "POST", path.format(box=box), {"templateID": "base", "timeout": 600}) as answers:
+        until(lambda: any(" --root " in line for line in serving.skiff.processes().values()), what="an agent that starts")
+        serving.skiff("key", "rm", "me", "--driver", "local")
+        until(lambda: server.request("GET", "/v1/me", key=key).status == 401)
+        serving.let_agents_go()
+    assert answers == [401]
 
 
 def test_an_open_socket_starts_nothing_when_its_key_is_gone(scene):

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/beside.hpp"
+#include "base/event.hpp"
 #include "base/finally.hpp"
 #include "base/scope_counter.hpp"
 #include "base/task_group.hpp"
@@ -154,6 +156,24 @@ void put_traceparent(Headers& fields, const TraceParent& here) {
   fields.set("traceparent", here.traceparent());
 }
 
+constexpr std::string_view kRightIsGone = "this credential is not valid any more";
+
+Task<> note_whether(Task<bool> left, bool* has_left, Event* changed) {
+  if (!co_await std::move(left)) co_return;
+  *has_left = true;
+  changed->notify_all();
+}
+
+/// Ends when the client has left, or when its right is gone, of which `changed` is told.
+Task<bool> left_or_ended(Task<bool> left, const Passages::Passage* right, Event* changed) {
+  bool has_left = false;
+  auto either = [&]() -> Task<bool> {
+    while (!has_left && !right->is_ended()) co_await changed->wait();
+    co_return true;
+  };
+  co_return co_await run_beside(note_whether(std::move(left), &has_left, changed), either());
+}
+
 Task<Result<protocol::Stream>> dial_within(std::chrono::milliseconds limit, Task<Result<protocol::Stream>> dialled) {
   auto stream = co_await within(std::chrono::steady_clock::now() + limit, std::move(dialled));
   if (stream) co_return std::move(*stream);
@@ -215,8 +235,11 @@ Task<Result<>> Gateway::pass_by_kept_or_new(Passage* passage) {
 Task<Result<>> Gateway::wake(const Passage* passage) {
   Wakes::Start start = [this, of = passage->of()] { return sandboxes_.start(of); };
   Span span = begin_span(passage->trace, "wake sandbox", passage->placed, SpanKind::internal);
+  Event changed{executor_};
+  const Passages::Passage waits{&passages_, passage->permission.giver, [&changed] { changed.notify_all(); }};
   auto woken = co_await wakes_.wake({.tenant = passage->permission.tenant, .sandbox = passage->placed.sandbox},
-                                    std::move(start), passage->http.peer_closed());
+                                    std::move(start), left_or_ended(passage->http.peer_closed(), &waits, &changed));
+  if (waits.is_ended()) woken = fail(Errc::unauthenticated, std::string{kRightIsGone});
   span.note(woken);
   if (!woken && woken.error().code == Errc::sandbox_starting) {
     passage->http.extra_headers().set("Retry-After", kRetryAfter);
@@ -316,7 +339,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
                       protocol::Upgraded client,
                       protocol::Upgraded behind) { return carry(ends, giver, std::move(client), std::move(behind)); }};
   auto passed = co_await protocol::relay(&http, &server, std::move(passed_on), std::move(options));
-  if (!passed && open.is_ended()) passed = fail(Errc::unauthenticated, "this credential is not valid any more");
+  if (!passed && open.is_ended()) passed = fail(Errc::unauthenticated, std::string{kRightIsGone});
   if (!passed && passed.error().code == Errc::io_error) passed.error().code = Errc::bad_gateway;
   if (span) span.set("http.response.status_code", static_cast<std::int64_t>(http.status()));
   span.note(passed);
