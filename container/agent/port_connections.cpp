@@ -105,7 +105,7 @@ Task<Result<Stream>> PortConnections::connect(Endpoint endpoint, std::uint16_t p
   }
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    co_return std::unexpected{system_error(errno, "make a connection")};
+    co_return std::unexpected{system_error(errno, "create a socket pair")};
   }
   Stream ours{executor_, UniqueFd{ends[0]}, path};
   Stream theirs{executor_, UniqueFd{ends[1]}, path};

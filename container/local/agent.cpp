@@ -29,7 +29,7 @@ constexpr int kShownLines = 5;
 constexpr std::string_view kAgentLoopback = "127.0.0.1";
 constexpr std::string_view kListening = "skiffd listening on http://";
 constexpr std::string_view kSpeaks = "skiffd speaks ";
-/// Of what an agent prints about one address.
+/// Longest line that an agent may print about one address.
 constexpr std::size_t kLongestAddressLine = 512;
 
 bool is_inherited(std::string_view name) {
@@ -41,11 +41,11 @@ bool is_program(const files::path& path) {
   return files::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// A socket's two ends: one waits for what a child writes to the other.
+/// A pair of sockets: a child writes to one of them, and this process reads from the other.
 Result<std::pair<UniqueFd, UniqueFd>> output_socket() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return std::unexpected{system_error(errno, "make a socket pair")};
+    return std::unexpected{system_error(errno, "create a socket pair")};
   }
   std::pair<UniqueFd, UniqueFd> pair{ends[0], ends[1]};
   ::fcntl(pair.first.get(), F_SETFL, O_NONBLOCK);

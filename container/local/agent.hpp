@@ -14,44 +14,44 @@
 #include "container/local/record.hpp"
 #include "protocol/net/stream.hpp"
 
-/// What a local sandbox's skiffd is started with.
+/// The skiffd of a local sandbox: its program, arguments and environment.
 namespace skiff::container {
 
-/// The path of skiffd: beside this program, else on PATH. A `sandbox_failed` error (no_agent) that says where it was
-/// looked for.
+/// The path of skiffd: beside this program, else on PATH. Otherwise a `sandbox_failed` error (no_agent) that names the
+/// places.
 [[nodiscard]] Result<std::string> find_skiffd();
 
 [[nodiscard]] std::vector<std::string> agent_arguments(std::string skiffd, const LocalRecord& record,
                                                        const std::filesystem::path& root);
 
-/// The environment that its commands inherit: of ours what makes a usable shell and no more (a sandbox on a cluster has
-/// none of it either), the sandbox's own, and SANDBOX_ID, by which what is left of it can be found. `public_key` goes
-/// to the agent alone: it keeps SKIFF_* from commands.
+/// The environment that the sandbox's commands inherit: the few variables of ours that a usable shell needs (a sandbox
+/// in a cluster has none of ours), the sandbox's own, and SANDBOX_ID, by which its remaining processes can be found.
+/// Only the agent gets `public_key`: it removes SKIFF_* from the environment of commands.
 [[nodiscard]] std::vector<std::string> agent_environment(const char* const* ours, const LocalRecord& record,
                                                          const std::string& public_key);
 
 /// NAME=VALUE of the variable that marks the sandbox's processes.
 [[nodiscard]] std::string sandbox_mark(std::string_view id);
 
-/// An agent that was started and has not spoken yet.
+/// An agent that was started and has printed nothing yet.
 struct StartedAgent {
   HostProcess process;
   protocol::Stream output;  ///< its stdout
 };
 
-/// Starts it with an empty log: what that ends with is this agent's reason.
+/// Starts the agent with an empty log, so that the log's end says why this agent ended.
 [[nodiscard]] Result<StartedAgent> spawn_agent(Executor executor, std::string skiffd, const LocalRecord& record,
                                                const LocalRecords& records, const std::string& public_key);
 
-/// The ports out of the `count` lines that it prints when it listens: its own, then those of its dialects. Fails when
-/// it ends, or says nothing for `limit`.
+/// Reads the ports from the `count` lines that the agent prints when it listens: its own, then those of its dialects.
+/// Fails when the agent ends, or does not print them within `limit`.
 [[nodiscard]] Task<Result<std::vector<std::uint16_t>>> read_ports(protocol::Stream output, std::size_t count,
                                                                   std::chrono::milliseconds limit);
 
 /// The agents that serve this directory.
 [[nodiscard]] std::vector<HostProcess> find_agents(const std::filesystem::path& root);
 
-/// The last bytes of an agent's log, and the last few lines of that.
+/// The last bytes of an agent's log, and the last few lines of a text.
 [[nodiscard]] std::string log_end(const std::filesystem::path& path);
 [[nodiscard]] std::string last_lines(std::string text);
 

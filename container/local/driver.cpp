@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Above the agent's own drain (10 s), so that commands get their grace.
+/// Longer than the agent's own drain (10 s), so that commands get their grace.
 constexpr milliseconds kStopGrace{15'000};
 constexpr milliseconds kLockPatience{60'000};
 constexpr milliseconds kConnectPatience{5'000};
@@ -51,7 +51,7 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   });
 }
 
-/// One whose record can't be read: whose it is nobody knows.
+/// A sandbox whose record cannot be read: its owner is unknown.
 Sandbox damaged(std::string name, const Error& error) {
   return {.name = std::move(name),
           .id = {},
@@ -106,11 +106,11 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
     sandbox.state = SandboxState::ended;
     sandbox.reason = std::move(end->why);
   } else {
-    // Its files are there, and `start` runs it again.
+    // Its files still exist, and `start` runs it again.
     sandbox.state = SandboxState::failed;
     sandbox.was_broken = true;
     sandbox.reason = end ? which + " was ended: " + end->why : which + " was killed, or the machine was restarted";
-    // One that ended by itself has ended what it ran.
+    // An agent that ended by itself has ended its commands.
     sandbox.may_run_on = !end && record.boot == boot_id();
   }
   return sandbox;
@@ -132,7 +132,7 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
   endpoint.url = "http://127.0.0.1:" + std::to_string(record.port);
   endpoint.way = "local";
   endpoint.client.host = kLoopback;
-  // What listens on the port of a dead agent is somebody else, who is not to see a token.
+  // If the agent is dead, another program may listen on its port and must not see a token.
   endpoint.client.dial = [this, name = record.name, process = record.process(),
                           port = record.port](milliseconds limit) -> Task<Result<protocol::Stream>> {
     return [](const LocalDriver* self, std::string of, HostProcess agent, std::uint16_t at,
@@ -165,7 +165,7 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
   const Executor executor = co_await boost::asio::this_coro::executor;
   SKIFF_CO_TRY(auto agent, spawn_agent(executor, std::move(skiffd), record, records_, public_key));
   record.set_process(agent.process);
-  record.port = 0;  // whoever looks now must not take the port of an earlier start for this one's
+  record.port = 0;  // a reader must not take the port of an earlier start for this one
   SKIFF_CO_TRY_VOID(records_.save(record));
   auto ports = co_await read_ports(std::move(agent.output), 1 + dialects.size(), wait);
   if (!ports) {
@@ -190,8 +190,8 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
 }
 
 Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
-  // Also an agent whose record was never written, or can't be read.
-  // Those of all users: what they have in /proc may be much.
+  // Find also agents whose record was never written or cannot be read. This scans the processes of all users, which may
+  // take long.
   auto find = [root = records_.root(record.name)] { return find_agents(root); };
   std::vector<HostProcess> agents = co_await disk_.run(std::move(find));
   std::erase(agents, record.process());
@@ -200,7 +200,8 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
     HostProcess one = std::move(agent);
     SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), grace));
   }
-  // An agent that was killed could not end what had left its session. New ones may be born while they are ended.
+  // An agent that was killed could not end processes that had left its session. They may create new ones while they are
+  // being ended.
   if (record.id.empty()) co_return Result<>{};
   constexpr int kMostRounds = 100;
   const std::string mark = sandbox_mark(record.id);
@@ -218,7 +219,7 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
 
 Task<Result<>> LocalDriver::erase(std::string name) {
   auto directory = records_.directory(name);
-  // The record at last: whoever is killed meanwhile leaves a sandbox that can be removed.
+  // Remove the record last: if this process is killed meanwhile, the sandbox can still be removed.
   auto removing = [directory, root = records_.root(name)] {
     auto emptied = remove_directory(root);
     return emptied ? remove_directory(directory) : emptied;
@@ -236,7 +237,7 @@ Task<Result<>> LocalDriver::erase_unrecorded(std::string name) {
   std::error_code ignored;
   const auto root = records_.root(name);
   if (!std::filesystem::is_directory(records_.directory(name), ignored)) co_return Result<>{};
-  // Files without a record are nothing that skiff has left.
+  // Files without a record do not come from skiff.
   if (std::filesystem::exists(root, ignored) && !std::filesystem::is_empty(root, ignored)) co_return Result<>{};
   co_return co_await erase(std::move(name));
 }
@@ -323,14 +324,15 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
     auto record = records_.load(name);
     if (record && is_there) owners_.insert_or_assign(name, Owned{now, record->owner});
     if (!record && record.error().code == Errc::sandbox_not_found) {
-      // Removed meanwhile, or being made, or left by who made or removed it and was killed.
+      // The sandbox was removed meanwhile, is being created, or was left by a process that was killed while it created
+      // or removed it.
       auto lock = co_await FileLock::acquire(records_.lock_file(), name, milliseconds{0});
       if (lock) (void)co_await erase_unrecorded(name);
       continue;
     }
     if (!record && !filter.damaged) continue;
     Sandbox sandbox = record ? describe(*record) : damaged(name, record.error());
-    // All in this directory is one user's, so it is everybody's who asks.
+    // The whole directory belongs to one user, so every owner's list may contain a damaged sandbox.
     if (!record) sandbox.owner = filter.owner.value_or("");
     if (!matches(sandbox, filter)) continue;
     for (const auto& [label, value] : sandbox.labels) bytes += label.size() + value.size();
@@ -366,17 +368,17 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
 Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   SKIFF_CO_TRY_VOID(check_name(name));
   if (!std::filesystem::exists(records_.directory(name))) co_return false;
-  // Before the lock, which is what one that is being made is known by.
+  // Ask before taking the lock: a held lock makes the sandbox count as being created.
   auto seen = records_.load(name);
   if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
   if (!std::filesystem::exists(records_.directory(name))) co_return false;
-  // A record that can't be read, or was never written, hides no process that could be ended by it.
+  // If the record cannot be read or was never written, the agent is found by its directory.
   LocalRecord record;
   record.name = name;
   if (auto known = records_.load(name)) {
     record = std::move(*known);
-    // Started, stopped or made anew since then.
+    // If the sandbox was started, stopped or created again since then, it stays.
     const bool is_the_same =
         seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
     if (how.only_if && !is_the_same) co_return false;
@@ -424,7 +426,7 @@ std::unique_ptr<Sighting> LocalDriver::sight(const std::string& name) {
 Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t port) {
   SKIFF_CO_TRY(auto record, running(name));
   std::string at = std::string{kLoopback} + ":" + std::to_string(port);
-  // Many sandboxes share this machine's ports, so that a dialect is not where its clients look for it.
+  // Many sandboxes share this machine's ports, so a dialect may listen on another port than its usual one.
   for (const DialectPort& known : ports_of_dialects(record.dialects).value_or(std::vector<DialectPort>{})) {
     const auto own = record.dialect_addresses.find(std::string{known.name});
     if (known.number == port && own != record.dialect_addresses.end()) at = own->second;
@@ -451,7 +453,7 @@ Task<std::vector<Check>> LocalDriver::examine() {
   std::string features = "openat2 " + std::string{kernel.openat2 ? "yes" : "no"};
   features += ", pidfd " + std::string{kernel.pidfd ? "yes" : "no"};
   features += ", Landlock ABI " + std::to_string(kernel.landlock_abi);
-  // Each of them has a fallback.
+  // There is a fallback for each missing feature.
   checks.push_back({.what = "kernel", .passed = true, .detail = std::move(features)});
   co_return checks;
 }

@@ -16,9 +16,9 @@
 
 namespace skiff::container {
 
-/// Sandboxes without a cluster: one skiffd process a sandbox on this machine, on a free port of 127.0.0.1, with a
-/// directory of its own. It isolates nothing: commands run as the user who called. Everything else is as in a cluster:
-/// files, leases, the end, tokens.
+/// Sandboxes without a cluster: each is a skiffd process on this machine, on a free port of 127.0.0.1, with a directory
+/// of its own. The driver does not isolate: commands run as the calling user. Files, leases, ends and tokens work as in
+/// a cluster.
 class LocalDriver final : public Driver {
  public:
   explicit LocalDriver(StateDirectory state);
@@ -39,26 +39,27 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] std::unique_ptr<Sighting> sight(const std::string& name) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
-  /// `invalid_field`: there are no objects here, and no networks.
+  /// `invalid_field`: this driver has neither objects nor networks.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
  private:
   /// Starts skiffd for a record and waits until it answers. The record on disk is up to date at each step, so that
-  /// whoever comes after a crash finds what there is.
+  /// after a crash another process finds what was started.
   [[nodiscard]] Task<Result<Sandbox>> bring_up(LocalRecord record, std::chrono::milliseconds wait, Progress progress);
   [[nodiscard]] Task<Result<LocalRecord>> start_agent(LocalRecord record, std::chrono::milliseconds wait);
-  /// Ends the agent and whatever its commands left.
+  /// Ends the agent and the processes that its commands left.
   [[nodiscard]] Task<Result<>> end_all(LocalRecord record, std::chrono::milliseconds grace);
   [[nodiscard]] Task<Result<>> erase(std::string name);
-  /// Removes what somebody has left who was killed before the record was written. For whoever has the lock of the name.
+  /// Removes the remains of a process that was killed before it wrote the record. The caller holds the lock of the
+  /// name.
   [[nodiscard]] Task<Result<>> erase_unrecorded(std::string name);
   [[nodiscard]] Sandbox describe(const LocalRecord& record) const;
   [[nodiscard]] Result<LocalRecord> running(std::string_view name) const;
   [[nodiscard]] Result<Endpoint> endpoint_of(const LocalRecord& record, TokenGrant grant) const;
 
-  /// Whether the record is known to be somebody else's: what others keep is not read for each list.
+  /// True if the record is known to belong to another owner. Such a record is not read again for each list.
   [[nodiscard]] bool is_of_another(const std::string& name, const struct stat& now, const SandboxFilter& filter) const;
 
   struct Owned {
@@ -67,7 +68,7 @@ class LocalDriver final : public Driver {
   };
   StateDirectory state_;
   LocalRecords records_;
-  std::map<std::string, Owned> owners_;  ///< by names, of records that were read
+  std::map<std::string, Owned> owners_;  ///< owners of the records that were read, by name
   BlockingPool disk_{"skiff-disk", 1};
 };
 

@@ -13,11 +13,11 @@
 namespace skiff::container {
 namespace {
 
-/// The lock has no deadline and can't be cancelled, and its holders are people's commands: so it is tried.
+/// A blocking lock has no deadline and cannot be cancelled, so this class polls; the holders are commands of people.
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
-/// The byte of a name: by its FNV-1a hash, cut to what is an offset of a file. Two names on the same byte would wait
-/// for each other.
+/// The byte of a name: its FNV-1a hash, cut to the range of file offsets. Two names on the same byte would wait for
+/// each other.
 struct flock range_of(std::string_view name) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
@@ -31,7 +31,7 @@ struct flock range_of(std::string_view name) {
 
 }  // namespace
 
-/// An empty descriptor: somebody else has it.
+/// Tries to take the lock; returns an empty descriptor if another holder has it.
 Result<UniqueFd> FileLock::try_lock(const std::filesystem::path& file, std::string_view name) {
   UniqueFd opened{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   if (!opened) return std::unexpected{system_error(errno, "open \"" + file.string() + "\"")};

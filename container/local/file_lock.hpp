@@ -11,15 +11,15 @@
 
 namespace skiff::container {
 
-/// Holds the lock of one name, which excludes other processes and other holders here. All names share one file, in
-/// which each has its byte (an open file description lock, fcntl(2)): so nothing is left to remove, and the kernel ends
-/// a lock whatever becomes of its holder.
+/// Holds the lock of one name, which excludes other processes and other holders in this one. All names share one file,
+/// in which each has its byte (an open file description lock, fcntl(2)). So no file needs to be removed, and the kernel
+/// releases a lock when its holder dies.
 class FileLock {
  public:
-  /// Waits for it, at most `limit`; `timeout` then.
+  /// Waits for the lock. `timeout` after `limit`.
   [[nodiscard]] static Task<Result<FileLock>> acquire(std::filesystem::path file, std::string name,
                                                       std::chrono::milliseconds limit);
-  /// Whether somebody holds it now.
+  /// True if the lock of the name is held now.
   [[nodiscard]] static bool is_held(const std::filesystem::path& file, std::string_view name);
 
  private:

@@ -26,16 +26,16 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLongestProcFile = std::size_t{4} << 20U;
-/// After SIGKILL only the kernel can hold a process up.
+/// Longest wait after SIGKILL: only the kernel can delay that end.
 constexpr milliseconds kKillPatience{5'000};
-/// Where there are no pidfds.
+/// Interval of checks on a kernel without pidfds.
 constexpr milliseconds kBetweenLooks{10};
 
 std::string proc_file(pid_t pid, std::string_view name) {
   return read_small_file("/proc/" + std::to_string(pid) + "/" + std::string{name}, kLongestProcFile).value_or("");
 }
 
-/// Those whose /proc/PID/`file`, a list of texts that each end in a zero byte, holds `word`.
+/// Processes whose /proc/PID/`file`, a list of texts that each end in a zero byte, contains `word`.
 std::vector<HostProcess> processes_with(std::string_view file, std::string_view word) {
   std::vector<HostProcess> found;
   std::error_code ignored;
@@ -53,12 +53,13 @@ std::vector<HostProcess> processes_with(std::string_view file, std::string_view 
 }
 
 void reap(pid_t pid) {
-  // It may be a child of this very process, or of another.
+  // The process may be a child of this one, or of another.
   while (::waitpid(pid, nullptr, WNOHANG) < 0 && errno == EINTR) {
   }
 }
 
-/// One process, by a pidfd where the kernel has that, so that no signal can reach another that has the pid later.
+/// One process, held by a pidfd where the kernel has them, so that no signal can reach a later process with the same
+/// pid.
 class Watched {
  public:
   Watched(Executor executor, HostProcess process) : process_{std::move(process)}, timer_{executor}, pidfd_{executor} {
@@ -82,7 +83,7 @@ class Watched {
       if (now >= until) co_return false;
       boost::system::error_code ignored;
       if (pidfd_.is_open()) {
-        // Readable when the process has ended (pidfd_open(2)).
+        // A pidfd is readable when its process has ended (pidfd_open(2)).
         limit_.expires_after(std::chrono::ceil<milliseconds>(until - now));
         co_await pidfd_.async_wait(boost::asio::posix::descriptor_base::wait_read,
                                    boost::asio::redirect_error(use_task, ignored));
@@ -110,7 +111,7 @@ std::string boot_id() {
 
 std::optional<HostProcess> find_process(pid_t pid) {
   const std::string stat = proc_file(pid, "stat");
-  // The name in parentheses may hold anything, parentheses too.
+  // The name in parentheses may contain any characters, even parentheses.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
   std::string_view rest{stat};
@@ -147,7 +148,7 @@ Result<HostProcess> start_daemon(const Spawn& daemon) {
         system_error(pid.error(), "start \"" + daemon.argv.front() + "\" in \"" + daemon.directory + "\"")};
   }
   auto process = find_process(*pid);
-  // Without one it has ended already; what it wrote says why.
+  // If there is none, it has ended already, and its output says why.
   return process.value_or(HostProcess{.pid = *pid, .started_ticks = 0, .boot = boot_id()});
 }
 

@@ -15,7 +15,7 @@
 
 namespace skiff::container {
 
-/// A process on this machine that is nobody's child here. Pids are used again, so it is known by when it began, too.
+/// A process on this machine that is not a child of this one. Pids are reused, so its start time identifies it, too.
 struct HostProcess {
   pid_t pid = 0;                    ///< 0: none
   std::uint64_t started_ticks = 0;  ///< since boot (proc(5), field 22 of /proc/PID/stat)
@@ -24,17 +24,16 @@ struct HostProcess {
   bool operator==(const HostProcess&) const = default;
 };
 
-/// Which boot of the machine this is.
+/// Id of the current boot of the machine.
 [[nodiscard]] std::string boot_id();
 
-/// The process that has this pid now; nothing if none has, or it has ended and was not yet waited for.
+/// The process that has this pid now; nullopt if there is none, or if it has ended and was not waited for yet.
 [[nodiscard]] std::optional<HostProcess> find_process(pid_t pid);
 
-/// Whether this very process still runs.
+/// True if this process, and not another with its pid, still runs.
 [[nodiscard]] bool is_alive(const HostProcess& process);
 
-/// Processes whose command line holds `word` as one of its arguments (with zero bytes in it: several that follow each
-/// other), ended ones not.
+/// Running processes with `word` among their arguments. A `word` with zero bytes means several successive arguments.
 [[nodiscard]] std::vector<HostProcess> processes_with_argument(std::string_view word);
 
 /// Processes that were started with `variable` (NAME=VALUE) in their environment, as far as it may be read.
@@ -43,9 +42,8 @@ struct HostProcess {
 /// Starts a program that outlives this one.
 [[nodiscard]] Result<HostProcess> start_daemon(const Spawn& daemon);
 
-/// Asks it to end (SIGTERM), ends it after `grace` (SIGKILL), and waits until it is gone. Zero: at once. `timeout` if
-/// even that does not help, which happens to a process that hangs in the kernel. From here on the caller can't be
-/// cancelled: an end that was begun is finished.
+/// Sends SIGTERM, then SIGKILL after `grace` (0: at once), and waits until the process has ended. `timeout` if it
+/// survives SIGKILL because it hangs in the kernel. The call cannot be cancelled: it always completes.
 [[nodiscard]] Task<Result<>> end_process(HostProcess process, std::chrono::milliseconds grace);
 
 }  // namespace skiff::container

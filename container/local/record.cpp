@@ -88,7 +88,7 @@ Result<std::vector<std::string>> LocalRecords::names() const {
 }
 
 std::optional<LoggedEnd> end_in_log(std::string_view log_end) {
-  // Log lines are JSON; "why" stands in the one about the end, a few lines from the last at most.
+  // Log lines are JSON; "why" is in the line about the end, which is among the last few.
   constexpr int kMostLines = 8;
   while (log_end.ends_with('\n')) log_end.remove_suffix(1);
   for (int i = 0; i < kMostLines && !log_end.empty(); ++i) {
@@ -96,7 +96,7 @@ std::optional<LoggedEnd> end_in_log(std::string_view log_end) {
     const auto line = nlohmann::json::parse(log_end.substr(begin), nullptr, /*allow_exceptions=*/false);
     if (line.is_object() && line.contains("why") && line["why"].is_string()) {
       std::string why = line["why"].get<std::string>();
-      // An older agent has no word for its cause.
+      // Older agents do not log the cause.
       const bool is_said = why == "the lease is over" || why == "nobody used the sandbox for the idle time";
       const bool is_lease = line.contains("cause") ? line["cause"] == "lease" : is_said;
       return LoggedEnd{.is_lease = is_lease, .why = std::move(why)};

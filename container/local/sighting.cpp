@@ -27,7 +27,7 @@ std::unique_ptr<LocalSighting> LocalSighting::take(const LocalRecords& records, 
   const auto record = records.load(name);
   if (!record || record->stopped || record->port == 0 || record->pid <= 0) return nullptr;
   UniqueFd agent{static_cast<int>(::syscall(SYS_pidfd_open, record->pid, 0))};
-  // In this order: what has its pid now is the agent only if it is so after the pidfd was opened, too.
+  // Check after the pidfd was opened: only then it is certain that the pidfd is the agent's.
   if (!agent || !is_alive(record->process())) return nullptr;
   std::unique_ptr<LocalSighting> taken{new LocalSighting{std::move(file), seen, std::move(agent)}};
   return taken->holds() ? std::move(taken) : nullptr;
@@ -36,7 +36,7 @@ std::unique_ptr<LocalSighting> LocalSighting::take(const LocalRecords& records, 
 bool LocalSighting::holds() noexcept {
   if (!agent_) return false;
   struct stat now{};
-  // Readable: the process has ended (pidfd_open(2)).
+  // The pidfd is readable when the process has ended (pidfd_open(2)).
   pollfd ended{.fd = agent_.get(), .events = POLLIN, .revents = 0};
   const bool same = ::stat(file_.c_str(), &now) == 0 && is_same_file(now, seen_) && ::poll(&ended, 1, 0) == 0;
   if (!same) agent_.reset();

@@ -14,14 +14,14 @@
 
 namespace skiff::container {
 
-/// Records are replaced as a whole (`write_private_file`): another one is another inode, and should its number come
-/// again, has been written at another time.
+/// Records are replaced as a whole (`write_private_file`): a new record has another inode number, or if the number was
+/// reused, another time.
 [[nodiscard]] bool is_same_file(const struct stat& one, const struct stat& other) noexcept;
 
-/// A sandbox of this machine that runs: its record by stat(2), its agent by a pidfd.
+/// A running sandbox of this machine: stat(2) watches its record, and a pidfd its agent.
 class LocalSighting final : public Sighting {
  public:
-  /// Null when it does not run, or the kernel has no pidfds.
+  /// Null when the sandbox does not run, or the kernel has no pidfds.
   [[nodiscard]] static std::unique_ptr<LocalSighting> take(const LocalRecords& records, std::string_view name);
 
   [[nodiscard]] bool holds() noexcept override;
@@ -32,7 +32,7 @@ class LocalSighting final : public Sighting {
 
   std::filesystem::path file_;
   struct stat seen_;
-  UniqueFd agent_;  ///< empty: it holds no more
+  UniqueFd agent_;  ///< empty: the sighting holds no longer
 };
 
 }  // namespace skiff::container

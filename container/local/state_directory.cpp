@@ -30,7 +30,7 @@ std::string shown(const files::path& path) {
 }
 
 Result<std::string> default_path() {
-  // A relative path there is to be ignored, says the specification.
+  // The specification says that a relative path is to be ignored.
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/') {
     return std::string{state} + "/skiff";
   }
@@ -44,7 +44,8 @@ std::string proc_path(const UniqueFd& fd) {
   return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
-/// Its owner may do all with a directory and those in it. By descriptors, as a command may swap a name for a link.
+/// Gives the owner all permissions on a directory and on those in it. It works by descriptors, because a command may
+/// replace a name by a link.
 void make_removable(int parent, const char* name) {
   const UniqueFd directory{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   struct stat status{};
@@ -72,7 +73,7 @@ Result<> write_all(int fd, std::string_view text, const files::path& path) {
   return {};
 }
 
-/// A new file beside `path` that holds `text`.
+/// Creates a file beside `path` that contains `text`.
 Result<files::path> write_beside(const files::path& path, std::string_view text) {
   files::path temporary = path;
   temporary += "." + new_id("tmp");
@@ -101,7 +102,7 @@ Result<StateDirectory> StateDirectory::open(std::string path) {
   if (auto made = make_private_directory(directory); !made && made.error().code != Errc::already_exists) {
     return std::unexpected{std::move(made.error())};
   }
-  // By descriptor, so that what was looked at is what is changed.
+  // By descriptor, so that the directory that was checked is the one that is changed.
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   struct stat status{};
   if (!opened || ::fstat(opened.get(), &status) != 0) {
@@ -124,7 +125,7 @@ Result<SigningKey> StateDirectory::signing_key() const {
     if (!key) return key;
     SKIFF_TRY(auto pem, key->private_pem());
     SKIFF_TRY(auto temporary, write_beside(file, pem));
-    // link(2) does not replace: the first one wins, and everybody reads that one.
+    // link(2) does not replace: the first key wins, and every process reads that one.
     const int linked = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
     ::unlink(temporary.c_str());
     if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
@@ -155,7 +156,7 @@ Result<> remove_directory(const files::path& path) {
   std::error_code error;
   files::remove_all(path, error);
   if (!error) return {};
-  // A directory without w and x keeps its entries: open them all, then once more.
+  // Entries of a directory without w and x cannot be removed: set the permissions, then try again.
   make_removable(AT_FDCWD, path.c_str());
   files::remove_all(path, error);
   if (error) return std::unexpected{system_error(error.value(), "remove " + shown(path))};

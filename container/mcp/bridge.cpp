@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr const char* kPath = "/mcp";
 constexpr std::size_t kLargestAnswer = std::size_t{64} << 20U;
 constexpr const char* kRevision = "io.modelcontextprotocol/protocolVersion";
-/// A sandbox that nobody uses may end by itself: less than any time that makes sense for that.
+/// An unused sandbox may end by itself: this interval is shorter than any sensible idle time.
 constexpr std::chrono::seconds kUseTime{60};
 constexpr std::chrono::seconds kBeforeNextTry{1};
 constexpr int kMostResumptions = 5;
@@ -38,22 +38,22 @@ std::string line_of(const json& message) {
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// A value that can't stand in a header field goes as base64, as the protocol says.
+/// The protocol sends a value that cannot be in a header field as base64.
 std::string field_value(const std::string& text) {
   const bool is_plain = std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f'; }) &&
                         !text.starts_with(' ') && !text.ends_with(' ') && !text.starts_with("=?base64?");
   return is_plain ? text : "=?base64?" + protocol::encode_base64(text) + "?=";
 }
 
-// What comes from a sandbox is not trusted. A server of ours asks nothing of its client, so requests (sampling,
-// elicitation, roots) are never passed on, nor answers that nobody waits for.
+// Messages from a sandbox are not trusted. Our server sends no requests to its client, so requests (sampling,
+// elicitation, roots) are never passed on, nor are answers without a request.
 
 bool is_answer(const json& message) {
   return text_at(message, "jsonrpc") == "2.0" && !message.contains("method") && message.contains("id") &&
          message.contains("result") != message.contains("error");
 }
 
-/// Of a stream that belongs to the request `id`, or to none. It may cancel that one alone.
+/// True for a notification in a stream that belongs to the request `id`, or to none. It may cancel only that request.
 bool is_notification(const json& message, const std::string& id) {
   const std::string method = text_at(message, "method");
   if (text_at(message, "jsonrpc") != "2.0" || !method.starts_with("notifications/") || message.contains("id") ||
@@ -68,9 +68,9 @@ bool is_notification(const json& message, const std::string& id) {
 /// One message on its way.
 struct McpBridge::Request {
   json message;
-  std::string id = {};  ///< as JSON; empty: it is not answered
+  std::string id = {};  ///< as JSON; empty: the message gets no answer
   std::string method = {};
-  std::string revision = {};  ///< that the request itself names: such a request has no session
+  std::string revision = {};  ///< revision that the request itself names; such a request has no session
   std::unique_ptr<AgentClient> agent = {};
   bool was_taken = false;  ///< the agent has begun to answer
   bool cancelled = false;
@@ -130,7 +130,7 @@ void McpBridge::take(std::string_view line) {
     }
     requests_.emplace(request->id, request);
   }
-  // A notification that comes in such a flood is not missed.
+  // Drop notifications when there are that many.
   if (request->id.empty() && tasks_.size() > 4 * kMostRequests) return;
   tasks_.spawn("mcp message", forward(std::move(request)));
 }
@@ -141,7 +141,7 @@ void McpBridge::cancel(const json& message) {
   const std::shared_ptr<Request> request = found->second;
   request->cancelled = true;
   if (!request->revision.empty()) {
-    // There the end of the connection is what cancels.
+    // In that revision, closing the connection cancels the request.
     if (request->agent) request->agent->http().close();
     return;
   }
@@ -149,7 +149,7 @@ void McpBridge::cancel(const json& message) {
   notice->message = message;
   notice->method = "notifications/cancelled";
   tasks_.spawn("mcp cancel", [](McpBridge* self, std::shared_ptr<Request> of, std::shared_ptr<Request> told) -> Task<> {
-    // It must not overtake what it cancels.
+    // The cancellation must not overtake its request.
     while (!of->was_taken && self->requests_.contains(of->id)) co_await self->changed_.wait();
     co_await self->forward(std::move(told));
   }(this, request, std::move(notice)));
@@ -157,7 +157,7 @@ void McpBridge::cancel(const json& message) {
 
 Task<> McpBridge::forward(std::shared_ptr<Request> request) {
   Result<> done = co_await ready();
-  // What follows `initialize` belongs to the session that its answer names.
+  // Messages after `initialize` belong to the session that its answer names, so wait for it.
   while (done && belongs_to_session(*request) && is_greeting()) co_await changed_.wait();
   if (done && !request->cancelled) done = co_await exchange(request);
   if (!done) answer_with(*request, done.error());
@@ -296,7 +296,7 @@ Task<> McpBridge::hear_news() {
   }
 }
 
-/// As long as the client is there the sandbox counts as used.
+/// Keeps the sandbox in use while the client is connected.
 Task<> McpBridge::stay_in_use() {
   AgentClient agent{executor_, **endpoint_};
   for (;;) {

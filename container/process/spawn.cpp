@@ -14,7 +14,7 @@
 #include <optional>
 #include <system_error>
 
-// Else it wants a library of Boost's for the names of files.
+// Otherwise Boost.Process needs Boost.Filesystem.
 #define BOOST_PROCESS_USE_STD_FS
 #include <boost/process/args.hpp>
 #include <boost/process/child.hpp>
@@ -26,7 +26,8 @@
 #include "base/unique_fd.hpp"
 #include "container/process/open_files.hpp"
 
-// Boost.Process forks, runs the program, and tells why it could not; docs/adr/0003 says what is left to this file.
+// Boost.Process forks, runs the program, and reports why it could not; docs/adr/0003 describes the rest, which this
+// file does.
 namespace skiff::container {
 namespace {
 
@@ -43,8 +44,8 @@ void close_each_on_exec() noexcept {
   for (int fd = kFirstOther; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/// As the kernel has it. By the C library's functions one can't ask of 32 and 33, which it keeps for itself, and its
-/// posix_spawn(3) leaves them ignored in the child: in all that GNU make starts.
+/// The kernel's struct. The C library keeps signals 32 and 33 for itself: its functions refuse them, and its
+/// posix_spawn(3) leaves them ignored in the child, and so in all programs that GNU make starts.
 struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -53,7 +54,8 @@ struct KernelAction {
 };
 constexpr int kSignals = 64;
 
-/// No handler of ours may run in the child, and a daemon ignores nothing that we ignore.
+/// Removes our handlers, which must not run in the child. With `ignored_too`, for a daemon, also resets ignored
+/// signals.
 void reset_signals(bool ignored_too) noexcept {
   for (int signal = 1; signal <= kSignals; ++signal) {
     KernelAction action{};
@@ -64,8 +66,8 @@ void reset_signals(bool ignored_too) noexcept {
   }
 }
 
-/// All signals wait while it lives, those of the C library too: one that came to the child before its handlers are gone
-/// would run them there.
+/// Blocks all signals while it lives, the C library's too: a signal that came to the child before its handlers were
+/// reset would run them there.
 class BlockedSignals {
  public:
   BlockedSignals() noexcept { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAll, &before_, sizeof kAll); }
@@ -78,11 +80,11 @@ class BlockedSignals {
   std::uint64_t before_ = 0;
 };
 
-/// What Boost.Process calls on the way.
+/// The functions that Boost.Process calls while it starts the child.
 struct Hooks : bp::extend::handler {
-  const char* directory = nullptr;  ///< null: stays where it is
+  const char* directory = nullptr;  ///< null: keep ours
   bool is_daemon = false;
-  std::array<int, 3> standard{};  ///< above STDERR_FILENO, so that none is overwritten before it is used
+  std::array<int, 3> standard{};  ///< all above STDERR_FILENO, so that none is overwritten before it is used
   char** environment = nullptr;
   std::optional<rlimit> open_files;
 
@@ -91,21 +93,21 @@ struct Hooks : bp::extend::handler {
     exec.env = environment;
   }
 
-  /// In the child, which has one thread and the memory of many: system calls alone.
+  /// Runs in the child, which has one thread and a copy of the memory of many: only system calls are allowed.
   template <class Exec>
   void on_exec_setup(Exec& exec) const {
     const bool is_ready = (!is_daemon || ::setsid() >= 0) && (directory == nullptr || ::chdir(directory) == 0) &&
                           ::dup2(standard[0], STDIN_FILENO) >= 0 && ::dup2(standard[1], STDOUT_FILENO) >= 0 &&
                           ::dup2(standard[2], STDERR_FILENO) >= 0;
     if (!is_ready) {
-      // Without an end of it the program would be run all the same.
+      // Without this exit Boost.Process would run the program all the same.
       exec.set_error(std::error_code{errno, std::system_category()}, "");
       ::_exit(kNotStarted);
     }
-    // Not closed: Boost.Process tells by one of them why the exec failed. Those by which other threads learn that of
-    // their children are here, too, if these were started at the same time.
+    // Mark the other descriptors close-on-exec instead of closing them: Boost.Process reports a failed exec by one of
+    // them. If other threads start children at the same time, their descriptors for that are among them, too.
     if (::close_range(kFirstOther, ~0U, CLOSE_RANGE_CLOEXEC) != 0) close_each_on_exec();
-    // It can't fail: the soft limit goes down.
+    // This cannot fail: it lowers the soft limit.
     if (open_files) ::setrlimit(RLIMIT_NOFILE, &*open_files);
     reset_signals(is_daemon);
     sigset_t none;
@@ -113,7 +115,7 @@ struct Hooks : bp::extend::handler {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
   }
 
-  /// Boost.Process looks once whether a child that could not run the program has ended, which it may not have yet.
+  /// Boost.Process checks only once whether a child that could not run the program has ended; wait for its end here.
   template <class Exec>
   void on_error(Exec& exec, const std::error_code& /*error*/) const {
     while (exec.pid > 0 && ::waitpid(exec.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -121,7 +123,7 @@ struct Hooks : bp::extend::handler {
   }
 };
 
-/// A descriptor of its own for `fd`, or for /dev/null.
+/// Duplicates `fd`, or opens /dev/null, on a number above the standard descriptors.
 UniqueFd beyond_standard(int fd, int flags) {
   const UniqueFd null{fd >= 0 ? -1 : ::open("/dev/null", flags | O_CLOEXEC)};
   return UniqueFd{::fcntl(fd >= 0 ? fd : null.get(), F_DUPFD_CLOEXEC, kFirstOther)};

@@ -8,20 +8,20 @@
 
 namespace skiff::container {
 
-/// A program to start, and what it gets. The descriptors are only borrowed.
+/// A program to start, with its environment and descriptors. The caller keeps the descriptors.
 struct Spawn {
-  std::vector<std::string> argv;              ///< its path first; a name without a slash is looked for in our own PATH
-  std::vector<std::string> environment = {};  ///< all of it, as NAME=VALUE
-  std::string directory = {};                 ///< where it works; empty: where we do
+  std::vector<std::string> argv;  ///< begins with the program; a name without a slash is searched in our own PATH
+  std::vector<std::string> environment = {};  ///< the complete environment, as NAME=VALUE
+  std::string directory = {};                 ///< its working directory; empty: ours
   int input = -1;                             ///< its stdin; -1: /dev/null
   int output = -1;                            ///< its stdout; -1: /dev/null
   int errors = -1;                            ///< its stderr; -1: /dev/null
-  bool is_daemon = false;                     ///< a session of its own, without a terminal, and no signal ignored
+  bool is_daemon = false;                     ///< gets a session of its own without a terminal, and ignores no signals
 };
 
-/// Starts it with these three descriptors and no other one, with no signal blocked, none of our handlers, and the limit
-/// of open files that we had at our start. Gives the pid of a child that the caller waits for, or the errno value of
-/// what failed: then there is no child. Any thread.
+/// Starts the program with these three descriptors and no others, without blocked signals, without our handlers, and
+/// with the limit of open files that we had at our start. Returns the pid of the child, for which the caller waits, or
+/// the errno value of the failure; then there is no child. Any thread.
 [[nodiscard]] std::expected<pid_t, int> spawn(const Spawn& plan);
 
 }  // namespace skiff::container

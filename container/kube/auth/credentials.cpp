@@ -120,8 +120,8 @@ Task<Result<>> Credentials::run_plugin() {
   co_return Result<>{};
 }
 
-/// The value of the Authorization header; empty when the client certificate authenticates the connection, or when there
-/// are no credentials.
+/// The value of the Authorization header; empty when the client certificate authenticates the connection, or without
+/// credentials.
 Result<std::string> Credentials::authorization() const {
   const Identity& identity = access_.identity;
   if (!token_.empty()) return "Bearer " + token_;
