@@ -19,7 +19,7 @@ constexpr std::size_t kLongestVersion = std::size_t{64} << 10U;
 
 struct AgentNow {
   std::string version;
-  std::optional<std::chrono::seconds> ahead;  ///< its clock, of ours
+  std::optional<std::chrono::seconds> ahead;  ///< how far its clock is ahead of ours
 };
 
 Task<Result<AgentNow>> ask_agent(Driver* driver, std::string name) {
@@ -47,7 +47,8 @@ Task<Check> examine_agents(Driver* driver, std::string owner) {
   SandboxFilter filter{.state = SandboxState::running, .limit = kMostAgents};
   if (!owner.empty()) filter.owner = std::move(owner);
   auto page = co_await driver->list(std::move(filter));
-  if (!page) co_return Check{.what = what, .detail = page.error().message, .remedy = "see what `skiff ps` says"};
+  if (!page)
+    co_return Check{.what = what, .detail = page.error().message, .remedy = "look at the output of `skiff ps`"};
   std::string wrong;
   std::string first;
   bool has_other_clock = false;

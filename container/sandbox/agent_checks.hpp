@@ -7,8 +7,8 @@
 
 namespace skiff::container {
 
-/// Asks the agents of running sandboxes, 20 at most, for their version, which has to be ours. `owner` empty:
-/// everybody's.
+/// Checks that the agents of running sandboxes, at most 20, have our version. An empty `owner` means the sandboxes of
+/// all owners.
 [[nodiscard]] Task<Check> examine_agents(Driver* driver, std::string owner);
 
 }  // namespace skiff::container

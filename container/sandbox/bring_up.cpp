@@ -13,7 +13,7 @@
 namespace skiff::container {
 namespace {
 
-/// Of the setup's output in a message: its end says why it failed.
+/// Longest part of the setup's output in a message: its end says why it failed.
 constexpr std::size_t kShownOutput = 2000;
 
 Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
@@ -28,7 +28,7 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
   SKIFF_CO_TRY_VOID(result.check());
   if (exit_code == 0U) co_return Result<>{};
   if (said.size() > kShownOutput) {
-    // Not in the middle of a character.
+    // Do not begin in the middle of a character.
     std::size_t begin = said.size() - kShownOutput;
     while (begin < said.size() && (static_cast<unsigned char>(said[begin]) & 0xC0U) == 0x80U) ++begin;
     said = "..." + said.substr(begin);
@@ -36,7 +36,8 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
   co_return std::unexpected{bring_up_failure(FailureReason::exited, "the setup failed (" + cause + "):\n" + said)};
 }
 
-/// What of the wish is not so, as far as a description tells; what was not wished for may be as it likes.
+/// The options of the request that the existing sandbox does not fulfil, as far as its description shows them. Options
+/// that were not given are not compared.
 std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& found) {
   std::vector<std::string> all;
   if (!wanted.image.empty() && !found.image.empty() && wanted.image != found.image) {
@@ -76,7 +77,7 @@ Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progre
   progress(Phase::starting, "setup");
   const std::string id = made->id;
   const auto undo = [&](std::chrono::milliseconds patience) { return remove_in_haste(driver, name, id, patience); };
-  // Nothing arrives late: the sandbox was there before.
+  // No creation can take effect late: the sandbox exists already.
   SKIFF_CO_TRY_VOID(
       co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0}));
   progress(Phase::ready, "");

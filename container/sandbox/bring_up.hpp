@@ -9,21 +9,21 @@
 
 namespace skiff::container {
 
-/// A sandbox that is wanted.
+/// A request for a sandbox.
 struct BringUp {
   SandboxSpec spec;
-  bool get_or_create = false;  ///< one of that name will do; what is stopped or dead is started
-  std::string setup = {};      ///< a shell line, run once in a new sandbox
+  bool get_or_create = false;  ///< use an existing sandbox of that name, and start it if it does not run
+  std::string setup = {};      ///< a shell line that is run once in a new sandbox
 };
 
 struct BroughtUp {
   Sandbox sandbox;
   bool is_new = false;
-  /// In what one that was there is not as it was wanted, for people: "its image is a, not b".
+  /// How an existing sandbox differs from the request, for people: "its image is a, not b".
   std::vector<std::string> differences = {};
 };
 
-/// Makes a sandbox with any driver. When the setup fails, or the caller is cancelled, nothing is left of a new one.
+/// Creates a sandbox with any driver. When the setup fails, or the caller is cancelled, a new sandbox is removed.
 [[nodiscard]] Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress);
 
 }  // namespace skiff::container

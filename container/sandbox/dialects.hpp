@@ -10,18 +10,18 @@
 
 #include "base/error.hpp"
 
-/// Protocols of other systems that an agent speaks beside its own when it is asked to (docs/clients.md), as far as
-/// those must know them who make it reachable.
+/// Protocols of other systems that an agent speaks beside its own on request (docs/clients.md): the facts that drivers
+/// need to make them reachable.
 namespace skiff::container {
 
-/// Where clients of a dialect look for it.
+/// A port on which clients expect a dialect.
 struct DialectPort {
-  std::string_view name;  ///< of a container's or a Service's port: 15 characters at most (RFC 6335, section 5.1)
+  std::string_view name;  ///< name for a port of a container or Service: at most 15 characters (RFC 6335, section 5.1)
   std::uint16_t number;
 };
 
 struct Dialect {
-  std::string_view name;  ///< as in --dialect of skiff and of skiffd
+  std::string_view name;  ///< value of --dialect of skiff and skiffd
   std::span<const DialectPort> ports;
 };
 
@@ -32,8 +32,8 @@ inline constexpr std::array kPythonRuntimePorts{DialectPort{.name = "python-runt
 inline constexpr std::array kSandboxdPorts{DialectPort{.name = "sandboxd-rest", .number = 8080},
                                            DialectPort{.name = "sandboxd-grpc", .number = 9090}};
 
-/// THE table of the dialects that a sandbox can be made with. Names and ports are those of skiffd's own table, which
-/// docs/dialects/ports.md is made from; the test of either compares it with that page.
+/// THE table of the dialects that a sandbox can have. Its names and ports are those of skiffd's own table, from which
+/// docs/dialects/ports.md is generated; a test of each table compares it with that page.
 inline constexpr std::array kDialects{
     Dialect{.name = "e2b", .ports = kE2bPorts},
     Dialect{.name = "kubebox", .ports = kKubeboxPorts},
@@ -46,13 +46,13 @@ inline constexpr auto kDialectNames = [] {
   return names;
 }();
 
-/// Those of all of them, in that order. `invalid_field` (--dialect) for one that is not in the table, or is there
-/// twice.
+/// The ports of these dialects, in that order. `invalid_field` (--dialect) for a name that is not in the table, or is
+/// given twice.
 [[nodiscard]] Result<std::vector<DialectPort>> ports_of_dialects(const std::vector<std::string>& names);
 
-/// `known`: where clients look for them. `free`: what the kernel gives, on a machine that others use too.
+/// `known`: the ports that clients expect. `free`: ports that the kernel chooses, on a machine with other sandboxes.
 enum class PortNumbers : std::uint8_t { known, free };
-/// A value of skiffd's --dialect and SKIFF_DIALECT: all ports of that dialect, on `host`. It must be in the table.
+/// The value for skiffd's --dialect and SKIFF_DIALECT: all ports of the dialect on `host`. `name` must be in the table.
 [[nodiscard]] std::string dialect_setting(std::string_view name, std::string_view host, PortNumbers numbers);
 
 }  // namespace skiff::container

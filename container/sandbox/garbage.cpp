@@ -15,12 +15,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Agents that are asked at a time.
+/// Number of agents that are asked at the same time.
 constexpr std::size_t kAskedAtOnce = 16;
-/// Beside the clocks, for an agent that is busy with its end.
+/// Grace after the lease, for differing clocks and for an agent that is still ending.
 constexpr std::chrono::minutes kGrace{5};
 
-/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked, or talks
+/// How long a running sandbox has been idle: zero while it is in use. Empty if its agent does not answer, or answers
 /// nonsense.
 Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   auto endpoint = co_await driver->endpoint(std::move(name), {.scope = "read"});
@@ -34,20 +34,21 @@ Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   co_return *in_use ? milliseconds{0} : milliseconds{static_cast<std::int64_t>(*idle_ms)};
 }
 
-/// Why it should go by what the driver says of it; empty if it should not.
+/// The reason to remove the sandbox, by the driver's description of it; empty if it stays.
 std::string reason_of(const Sandbox& sandbox) {
   const bool outlived = has_outlived(sandbox, wall_now());
   const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
     std::string why = std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
     if (!sandbox.was_broken || sandbox.was_never_up) return why;
-    // `start` brings it back, with its volumes.
+    // `start` can bring it back with its volumes.
     return outlived ? std::move(why) + "; " + late : std::string{};
   }
   return sandbox.state == SandboxState::creating && outlived ? late + ", and it never came up" : std::string{};
 }
 
-/// One that runs is known best by its agent: the lease can be renewed without the launcher. Empty if it should not go.
+/// The reason to remove a running sandbox, by its agent: the lease can be renewed without the launcher. Empty if it
+/// stays.
 Task<std::string> ask_why(Driver* driver, Sandbox sandbox, std::optional<milliseconds> max_idle) {
   const bool outlived = has_outlived(sandbox, wall_now());
   const auto idle = co_await idle_time(driver, sandbox.name);
@@ -63,12 +64,12 @@ struct Decision {
   std::string reason = {};
 };
 
-/// What was seen may be old: nothing is removed for a reason that is not true of it when it is removed.
+/// Removes a sandbox if the reason is still true at that moment: the list may be old.
 Task<Decision> remove_one(Driver* driver, Sandbox seen, std::string reason) {
   std::optional<Decision> kept;
   Removal how;
   how.only_if = [&](const Sandbox& now) {
-    // Why one that runs is to go its agent has just said, or has not.
+    // For a running sandbox the agent has just given the reason, or did not answer.
     const bool is_still_so = seen.state == SandboxState::running ? now.state == seen.state : !reason_of(now).empty();
     if (!is_still_so) kept = {Fate::kept, std::string{state_word(now.state)}};
     return is_still_so;
@@ -112,7 +113,7 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   const std::vector<Sandbox>& all = page.items;
   std::vector<Decision> outcomes(all.size());
   Turnstile asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
-  // All of them at once: one that hangs is waited for, and holds nothing up.
+  // Handle all sandboxes at the same time, so that one that hangs does not delay the others.
   co_await in_parallel(all.size(), all.size(), [&](std::size_t index) {
     return collect_one(driver, all[index], what, &asking, &outcomes[index]);
   });

@@ -13,7 +13,7 @@
 
 namespace skiff::container {
 
-/// What became of one sandbox, and why.
+/// The decision about one sandbox, and its reason.
 struct Verdict {
   std::string name;
   std::string reason;
@@ -22,22 +22,22 @@ struct Verdict {
 struct Collected {
   std::vector<Verdict> removed;
   std::vector<Verdict> kept;
-  std::vector<Verdict> failed;  ///< should have been removed
+  std::vector<Verdict> failed;  ///< sandboxes that could not be removed
 };
 
-/// Which ones go.
+/// Which sandboxes to remove.
 struct Collecting {
-  std::optional<std::string> owner = {};                   ///< none: everybody's
-  std::optional<std::chrono::milliseconds> max_idle = {};  ///< also those that run and that nobody has used for so long
-  bool dry_run = false;                                    ///< only tell
+  std::optional<std::string> owner = {};                   ///< empty: sandboxes of all owners
+  std::optional<std::chrono::milliseconds> max_idle = {};  ///< remove also running sandboxes that were idle for so long
+  bool dry_run = false;                                    ///< only report
 };
 
-/// Its lease has been over for longer than an agent takes to end.
+/// True if the sandbox's lease ended longer ago than an agent takes to end.
 [[nodiscard]] bool has_outlived(const Sandbox& sandbox, WallTime now);
 
-/// Removes the sandboxes that have ended, failed, or outlived their lease without an agent that answers. What their
-/// host has broken stays until its lease is over. Any number of callers may do it at once. An error only when they
-/// can't be listed.
+/// Removes the sandboxes that have ended, have failed, or have outlived their lease and whose agent does not answer.
+/// Sandboxes that their host has broken stay until their lease is over. Any number of callers may do it at the same
+/// time. It fails only if the sandboxes cannot be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
 }  // namespace skiff::container

@@ -36,13 +36,13 @@ bool read_number(std::string_view text, Number& into) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// A quantity as Kubernetes writes it: 250m, 1.5, 64Mi. Its exact grammar is the API server's to know.
+/// True for a text like a Kubernetes quantity: 250m, 1.5, 64Mi. The API server checks the exact grammar.
 bool looks_like_quantity(std::string_view text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9' && text.size() <= 32 &&
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '.'; });
 }
 
-/// The name of an object. Its exact grammar is the API server's to know; a size begins with a digit.
+/// True for a text like the name of an object; a size begins with a digit. The API server checks the exact grammar.
 bool looks_like_name(std::string_view text) {
   return !text.empty() && text.front() >= 'a' && text.front() <= 'z' && text.size() <= 253 &&
          std::ranges::all_of(
@@ -57,7 +57,7 @@ bool is_cidr(std::string_view text) {
   return protocol::Address::ip(address, 0).has_value() && bits <= (address.contains(':') ? 128U : 32U);
 }
 
-/// Nobody is asked for a credential at their ports, so nothing leads there from outside of the cluster by default.
+/// Ports of dialects require no credential, so by default they must not be reachable from outside the cluster.
 Result<> check_dialects(const PodOptions& options) {
   SKIFF_TRY(auto ports, ports_of_dialects(options.dialects));
   for (const DialectPort& port : ports) {
@@ -238,7 +238,7 @@ Result<> check_amounts(const std::string& text, std::string_view flag) {
 
 Result<> check_bytes(const std::string& text, std::string_view flag) {
   SKIFF_TRY_VOID(parse_amounts(text, flag));
-  // A thousandth of a byte, for Kubernetes; others mean a megabyte by it.
+  // In Kubernetes, m means a thousandth of a byte; users may mean a megabyte.
   if (text.contains('m')) return refuse(flag, text, "an amount as 512Mi or 2Gi");
   return {};
 }

@@ -21,85 +21,86 @@
 
 namespace skiff::container {
 
-/// Of the agent in its Pod, unless it is said otherwise.
+/// Default port of the agent in its Pod.
 inline constexpr std::uint16_t kAgentPort = 7070;
 
-/// How a sandbox is reached by name (Service.spec.type; headless: without an address of its own).
+/// Kind of the Service by which a sandbox is reached by name (Service.spec.type; headless: without an address of its
+/// own).
 enum class ServiceKind : std::uint8_t { none, clusterip, headless, nodeport, loadbalancer };
 
-/// "100m:1" in two; without a colon both are the same.
+/// A request and a limit from "100m:1"; without a colon both are the same.
 struct Amounts {
   std::string request;
   std::string limit;
 };
 [[nodiscard]] Result<Amounts> parse_amounts(std::string_view text, std::string_view flag);
 
-/// A volume of its own, which outlives a stop (SIZE:PATH[:CLASS]), or something of the namespace: a
+/// A volume of the sandbox, which outlives a stop (SIZE:PATH[:CLASS]), or an object of the namespace: a
 /// PersistentVolumeClaim (NAME:PATH), a Secret (secret/NAME:PATH) or a ConfigMap (config/NAME:PATH).
 struct Volume {
   enum class Kind : std::uint8_t { own, claim, secret, config };
   Kind kind = Kind::own;
-  std::string size;  ///< of its own one
-  std::string name;  ///< of the others
+  std::string size;  ///< size of a volume of the sandbox
+  std::string name;  ///< name of the object of the namespace
   std::string path;
   std::string storage_class;  ///< empty: the cluster's default
 };
 [[nodiscard]] Result<Volume> parse_volume(std::string_view text);
 
-/// An entry of a container's `envFrom`.
+/// Returns an entry of a container's `envFrom`.
 [[nodiscard]] Result<nlohmann::json> parse_env_from(std::string_view text);
-/// A `seccompProfile`.
+/// Returns a `seccompProfile`.
 [[nodiscard]] Result<nlohmann::json> parse_seccomp(std::string_view text);
-/// Words as a POSIX shell splits them: quotes and backslashes are honoured, and nothing is expanded.
+/// Splits a text into words as a POSIX shell does, with quotes and backslashes, but without expansions.
 [[nodiscard]] Result<std::vector<std::string>> parse_entrypoint(std::string_view text);
 
 struct UserIds {
   std::uint32_t user = 0;
   std::uint32_t group = 0;
 };
-/// Nothing for `image`.
+/// Returns nullopt for `image`.
 [[nodiscard]] Result<std::optional<UserIds>> parse_run_as(std::string_view text);
 
-/// An entry of a Pod's `tolerations`.
+/// Returns an entry of a Pod's `tolerations`.
 [[nodiscard]] Result<nlohmann::json> parse_toleration(std::string_view text);
-/// Both sides of RESOURCE=QUANTITY.
+/// Returns both sides of RESOURCE=QUANTITY.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_quota(std::string_view text);
 [[nodiscard]] Result<std::uint16_t> parse_port(std::string_view text);
-/// A CIDR as it is.
+/// Checks a CIDR and returns it unchanged.
 [[nodiscard]] Result<std::string> parse_cidr(std::string_view text);
-/// The CIDRs of `cidr=...`; empty for the other words.
+/// Returns the CIDRs of `cidr=...`; empty for the other words.
 [[nodiscard]] Result<std::vector<std::string>> parse_network(std::string_view text);
 
 struct PodOptions;
 
-/// All that there is to know of one option of a Pod. `T` is bool, std::string, a port, an enum with names, a list of
-/// texts, names with values, or a time that may be left out.
+/// The description of one option of a Pod. `T` is bool, std::string, a port, an enum with names, a list of texts, names
+/// with values, or a time that may be left out.
 template <class T>
 struct PodOption {
-  std::string_view name;       ///< of the member, and in JSON
-  T PodOptions::* member;      ///< what is there at first is the default
-  std::string_view json = {};  ///< its name there, if it is another one
-  std::string_view flag;       ///< of `skiff up` and its like, without dashes
+  std::string_view name;       ///< name of the member, and in JSON
+  T PodOptions::* member;      ///< its initial value is the default
+  std::string_view json = {};  ///< name in JSON, if it differs
+  std::string_view flag;       ///< flag of `skiff up` and similar commands, without dashes
   std::string_view environment = {};
-  std::string_view value = {};  ///< what stands for the value in the help
+  std::string_view value = {};  ///< placeholder of the value in the help
   std::string_view help;
   std::string_view shown_default = {};
   char letter = 0;
-  std::span<const std::string_view> words = {};  ///< the only texts that it may be; empty: any
-  bool is_file = false;  ///< the flag names a file, of YAML or JSON, that holds the text as JSON
-  /// False: of the objects beside the Pod, or what can be changed in a Pod that runs. So a sandbox from a pool has its
-  /// own.
+  std::span<const std::string_view> words = {};  ///< the permitted values; empty: any
+  bool is_file = false;  ///< the flag names a YAML or JSON file; the text is its content as JSON
+  /// False if the option concerns objects beside the Pod, or can be changed in a running Pod. A sandbox from a pool
+  /// then has its own value.
   bool is_of_pod = true;
-  bool is_of_one = false;         ///< what many sandboxes alike, as those of a pool, can't have
-  bool is_of_any_driver = false;  ///< not of those with Pods alone
-  bool is_for_all = false;        ///< may stand in everybody's defaults: drivers without Pods take no notice of it
+  bool is_of_one = false;         ///< sandboxes of a pool, which are all alike, cannot have it
+  bool is_of_any_driver = false;  ///< drivers without Pods support it, too
+  bool is_for_all = false;        ///< may be a default for all drivers: drivers without Pods ignore it
   std::string_view spec =
-      {};  ///< the field of a Pod's spec that it is, unless it is as by default; times are seconds there
+      {};  ///< field of a Pod's spec that gets the value unless it is the default; times become seconds
   Result<> (*check)(const T& value, std::string_view flag) = nullptr;
 
   [[nodiscard]] constexpr std::string_view json_name() const noexcept { return json.empty() ? name : json; }
   [[nodiscard]] bool is_default(const PodOptions& options) const;
-  /// As it is given: "--cpu"; "--no-inject" for what is so by default.
+  /// The flag as a user writes it: "--cpu", or "--no-inject" for an option that is on by default.
   [[nodiscard]] std::string flag_text() const;
 };
 
@@ -107,7 +108,7 @@ using Texts = std::vector<std::string>;
 using Pairs = std::map<std::string, std::string>;
 using TimeLimit = std::optional<std::chrono::milliseconds>;
 
-/// What the parser of one text says of it, and of each of several.
+/// Checks by parsing one text, or each of several.
 template <auto parse>
 Result<> parses(const std::string& text, std::string_view /*flag*/) {
   SKIFF_TRY_VOID(parse(text));
@@ -121,7 +122,7 @@ Result<> each_parses(const Texts& texts, std::string_view /*flag*/) {
   return {};
 }
 [[nodiscard]] Result<> check_amounts(const std::string& text, std::string_view flag);
-/// The same of bytes, without thousandths.
+/// Checks amounts of bytes, which have no thousandths.
 [[nodiscard]] Result<> check_bytes(const std::string& text, std::string_view flag);
 [[nodiscard]] Result<> check_env_from(const Texts& texts, std::string_view flag);
 [[nodiscard]] Result<> check_seccomp(const std::string& text, std::string_view flag);
@@ -131,9 +132,9 @@ Result<> each_parses(const Texts& texts, std::string_view /*flag*/) {
 
 inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "IfNotPresent", "Never"};
 
-/// What only a sandbox in a cluster can have, and its dialects: X(type, member, default, the rest of its `PodOption`).
-/// A row here makes the member, its JSON in records, its flag, variable and help, its check, its place in pools, and,
-/// with `spec`, its place in the Pod's manifest.
+/// The options that only a sandbox in a cluster can have, and its dialects: X(type, member, default, the other fields
+/// of its `PodOption`). A row here defines the member, its JSON in records, its flag, variable and help, its check, its
+/// place in pools, and, with `spec`, its place in the Pod's manifest.
 // clang-format off
 #define SKIFF_POD_OPTIONS(X)                                                                                           \
   X(std::string, agent_image, {}, .flag = "agent-image", .environment = "SKIFF_AGENT_IMAGE", .value = "IMAGE",         \
@@ -227,8 +228,7 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
     .is_file = true, .check = &check_overrides)
 // clang-format on
 
-/// Texts are as the flags of `skiff up` take them; `check_pod_options` says what is wrong with them before anything is
-/// made.
+/// The texts have the form of `skiff up`'s flags. Call `check_pod_options` before anything is created.
 struct PodOptions {
 #define SKIFF_X(type, name, initial, ...) type name = initial;
   SKIFF_POD_OPTIONS(SKIFF_X)
@@ -256,13 +256,13 @@ std::string PodOption<T>::flag_text() const {
   return text.append(flag);
 }
 
-/// Does `each(option)` for all of them.
+/// Calls `each(option)` for all options.
 template <class Each>
 void for_each_pod_option(Each each) {
   std::apply([&](const auto&... option) { (each(option), ...); }, kPodOptions);
 }
 
-/// The first error that `check(option)` gives for one of them.
+/// Returns the first error of `check(option)`.
 template <class Check>
 [[nodiscard]] Result<> check_each_pod_option(Check check) {
   Result<> checked;
@@ -270,10 +270,10 @@ template <class Check>
   return checked;
 }
 
-/// `invalid_field`, naming the flag of what is not as it must be.
+/// `invalid_field` names the flag with the invalid value.
 [[nodiscard]] Result<> check_pod_options(const PodOptions& options);
 
-/// `invalid_field` naming the first flag that is not as by default: for a driver that has no pods.
+/// For a driver without Pods: `invalid_field` names the first flag whose value is not the default.
 [[nodiscard]] Result<> refuse_pod_options(const PodOptions& options, std::string_view driver);
 
 }  // namespace skiff::container

@@ -60,7 +60,7 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
   if (!wanted.image.empty() && (pool == nullptr || wanted.image != pool->image)) {
     return std::unexpected{decided_by_the_pool("--image")};
   }
-  // What a template makes is reached as its controller says.
+  // The controller decides how sandboxes from a template are reached.
   if (pool == nullptr && !wanted.pod.allow.empty()) {
     return fail(Errc::invalid_field, "--allow cannot be combined with --pool or --template", "--allow");
   }
@@ -69,7 +69,7 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
     if (pool != nullptr && wanted.pod.*option.member == pool->pod.*option.member) return {};
     return std::unexpected{decided_by_the_pool(option.flag_text())};
   }));
-  // What either of them may have alone may not go together.
+  // Options that are valid by themselves may be invalid together.
   return pool == nullptr ? Result<>{} : check_pod_options(complete_from_pool(wanted, *pool).pod);
 }
 
@@ -87,7 +87,7 @@ SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool) {
 
 Error no_such_pool(std::string_view name) {
   const std::string quoted{name};
-  return {Errc::not_found, "there is no pool \"" + quoted + "\": `skiff pool create " + quoted + "` makes one",
+  return {Errc::not_found, "there is no pool \"" + quoted + "\": `skiff pool create " + quoted + "` creates one",
           "--pool"};
 }
 

@@ -7,7 +7,7 @@
 namespace skiff::container {
 namespace {
 
-// In the order of the enums.
+// The words, in the order of the enums.
 constexpr std::array<std::string_view, 4> kPhases{"scheduling", "pulling", "starting", "ready"};
 constexpr std::array<std::string_view, 9> kReasons{"image_pull", "unschedulable", "quota",
                                                    "admission",  "crash_loop",    "out_of_memory",

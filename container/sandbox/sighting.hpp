@@ -2,7 +2,7 @@
 
 namespace skiff::container {
 
-/// A sandbox as it was seen at one moment. Reactor thread only.
+/// A sandbox as it was at one moment. Reactor thread only.
 class Sighting {
  public:
   Sighting() = default;
@@ -10,8 +10,8 @@ class Sighting {
   Sighting& operator=(const Sighting&) = delete;
   virtual ~Sighting() = default;
 
-  /// Whether its record is still the same one, and what ran then still runs. Costs no more than a few system calls.
-  /// Once false, it stays so.
+  /// True while its record is the same and its agent of that moment still runs. It costs a few system calls. Once
+  /// false, it stays false.
   [[nodiscard]] virtual bool holds() noexcept = 0;
 };
 

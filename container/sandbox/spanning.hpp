@@ -12,7 +12,7 @@
 /// Spans around work on sandboxes.
 namespace skiff::container {
 
-/// The span fails as the work does.
+/// Runs the work within the span, which records its error.
 template <class T>
 Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
   auto result = co_await std::move(work);
@@ -20,7 +20,7 @@ Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
   co_return result;
 }
 
-/// With events while it goes on. The caller may keep the progress function, and with it the span, for longer.
+/// Runs the work within a span that also records events. The progress function may keep the span for longer.
 template <class T>
 Task<Result<T>> spanning(std::shared_ptr<Span> span, Task<Result<T>> work) {
   auto made = co_await std::move(work);
@@ -29,10 +29,10 @@ Task<Result<T>> spanning(std::shared_ptr<Span> span, Task<Result<T>> work) {
   co_return made;
 }
 
-/// Tells the phases of a bring-up to the span, too.
+/// A progress function that records each phase in the span and calls `progress`.
 [[nodiscard]] Progress noting(std::shared_ptr<Span> span, Progress progress);
 
-/// A span about one sandbox; none where nothing is traced.
+/// A span about one sandbox; empty where nothing is traced.
 [[nodiscard]] Span begin_span(const TraceParent& at, std::string_view what, std::string_view sandbox);
 
 }  // namespace skiff::container

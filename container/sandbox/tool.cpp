@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Nothing: this directory has no such tool.
+/// Runs the tool from one directory; nullopt if the directory does not have it.
 Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* call, std::string directory) {
   const std::string text = call->arguments.dump();
   const json request{{"argv", json::array({directory + "/" + call->tool})},

@@ -106,7 +106,7 @@ class TracedDriver final : public Driver {
     co_return found;
   }
 
-  // What only looks is not worth a span.
+  // Calls that only read are not worth a span.
   Task<Result<Sandbox>> get(std::string name) override { return driver_->get(std::move(name)); }
   Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {

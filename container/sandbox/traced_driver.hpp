@@ -7,8 +7,8 @@
 
 namespace skiff::container {
 
-/// Another driver, with a span around each call that changes something; the phases of a bring-up are events of it. The
-/// endpoints that it gives carry the trace to the agents.
+/// Wraps a driver: each call that changes something has a span, with the phases of a creation as events. Its endpoints
+/// carry the trace to the agents.
 [[nodiscard]] std::unique_ptr<Driver> trace_driver(std::unique_ptr<Driver> driver, TraceParent parent);
 
 }  // namespace skiff::container

@@ -15,18 +15,18 @@ using serve::OnEnd;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kSandboxes = "/v1/sandboxes";
-/// What a page may hold at the server.
+/// Most sandboxes that the server puts on a page.
 constexpr std::size_t kServedPage = 500;
-/// More than any list has that is meant: a server that never comes to its end must not fill our memory.
+/// Larger than any honest list: a server whose list never ends must not fill our memory.
 constexpr std::size_t kMostSandboxes = 1'000'000;
 constexpr int kMostServedPages = 10'000;
-/// For what the server answers by looking at its records.
+/// Patience with requests for which the server only reads its records.
 constexpr milliseconds kLookTime{30'000};
-/// A request that was cut off may still be on its way for so long.
+/// A request whose connection broke may still arrive after so long.
 constexpr milliseconds kLateCreation{500};
-/// What is being made is removed when it has been made.
+/// Patience with a removal that has to wait for the creation to end.
 constexpr milliseconds kTakeBackTime{60'000};
-/// The server gives up by itself before, and says why.
+/// Time in addition to the server's own limit, so that the server's error comes first.
 constexpr milliseconds kSlack{5'000};
 
 std::string path_of(std::string_view name, std::string_view verb = {}) {
@@ -35,7 +35,7 @@ std::string path_of(std::string_view name, std::string_view verb = {}) {
   return path;
 }
 
-/// Of a port of a sandbox in the gateway.
+/// The gateway's path for a port of a sandbox.
 std::string gateway_path(std::string_view name, std::uint16_t port) {
   return "/s/" + std::string{name} + "/" + std::to_string(port);
 }
@@ -46,7 +46,7 @@ std::unexpected<Error> is_the_servers(std::string_view what, std::string_view in
               std::string{what});
 }
 
-/// What a template decides is not asked for: the holder of a key has no more rights than the template gives.
+/// Refuses options that a template decides: the holder of a key has no more rights than the template gives.
 Result<> check_pod_wishes(PodOptions pod) {
   pod.template_name.clear();
   if (pod.network == "deny") pod.network = PodOptions{}.network;
@@ -66,17 +66,17 @@ Result<serve::own::CreateSandbox> wish_of(const SandboxSpec& spec) {
                                  .labels = spec.labels,
                                  .ttl = spec.lease.ttl,
                                  .idle_ttl = spec.lease.idle_ttl,
-                                 // Nobody looks after what a run has left; all others `skiff start` brings back.
+                                 // Nobody needs the remains of `skiff run`; other sandboxes can be started again.
                                  .on_end = spec.is_one_shot ? OnEnd::remove : OnEnd::stop,
                                  .owner = spec.owner,
-                                 // As with every driver: what was stopped stays so, whoever asks for it.
+                                 // As with every driver, requests do not wake a stopped sandbox.
                                  .wakes = false};
   if (!spec.pod.template_name.empty()) wish.template_name = spec.pod.template_name;
   if (spec.pod.network == "deny") wish.network = serve::own::Network::deny;
   return wish;
 }
 
-/// The server waits until nothing is left, and no node is its client's.
+/// The server always waits until the sandbox is removed, and its clients do not deal with nodes.
 Result<> check_removal(const Removal& how) {
   if (how.force) return is_the_servers("--force", "--grace-period 0s kills its processes immediately");
   if (!how.wait) return is_the_servers("--wait=false", "it answers when nothing is left");
@@ -92,7 +92,7 @@ Task<Result<protocol::Headers>> credentials_of(const ServerClient* server) {
   co_return server->credentials();
 }
 
-/// What the server has not, and for which field of the request.
+/// True if the server refused the request because it does not support this field.
 bool is_refused_for(const Error& refusal, std::string_view field) {
   return refusal.code == Errc::not_supported && refusal.field == field;
 }
@@ -117,9 +117,9 @@ std::string_view ServedDriver::notice() const noexcept {
 }
 
 Result<Sandbox> ServedDriver::sandbox_of(serve::own::SandboxView view, std::string_view name) const {
-  // Names are printed, completed in shells and put into paths.
+  // Check the name: it is printed, completed in shells and put into paths.
   if (!check_name(view.id)) return std::unexpected{server_->foreign("the name of a sandbox is not one")};
-  if (!name.empty() && view.id != name) return std::unexpected{server_->foreign("it tells of another sandbox")};
+  if (!name.empty() && view.id != name) return std::unexpected{server_->foreign("it describes another sandbox")};
   const bool runs = view.state == SandboxState::running;
   return Sandbox{.name = view.id,
                  .id = view.uid.empty() ? view.id : std::move(view.uid),
@@ -151,7 +151,7 @@ Task<Result<bool>> ServedDriver::take_back(std::string name, std::string creatio
                         .patience = kTakeBackTime};
   auto removed = co_await server_->ask(request);
   if (!removed && removed.error().code == Errc::not_supported) {
-    // The server's host takes its own time.
+    // The server's host does not support a grace period: repeat without one.
     request.query.clear();
     removed = co_await server_->ask(std::move(request));
   }
@@ -171,12 +171,12 @@ Task<Result<Sandbox>> ServedDriver::create(SandboxSpec spec, Progress progress) 
                           .body = protocol::to_json(wish),
                           .idempotency_key = creation,
                           .patience = spec.wait + kSlack};
-    // What the server has refused is not there; only of an answer that never came nobody knows.
+    // A refused request created nothing; only after a lost answer the sandbox may exist.
     return undo_unless<ServerAnswer>(
         server_->send(std::move(request)), [&](milliseconds) { return take_back(name, creation); }, kLateCreation);
   };
   SKIFF_CO_TRY(auto answer, co_await ask());
-  // Its files would go with its Pod: there is nothing to keep asleep.
+  // The server cannot keep files without a Pod, so remove the sandbox at its end.
   if (wish.on_end == OnEnd::stop && is_refused_for(server_->refusal(answer), "on_end")) {
     wish.on_end = OnEnd::remove;
     SKIFF_CO_TRY(answer, co_await ask());
@@ -258,7 +258,7 @@ Task<Result<bool>> ServedDriver::remove_known(std::string name, std::string id, 
     if (!now && is_absent(now.error())) co_return false;
     if (!now) co_return std::unexpected{std::move(now.error())};
     if ((!id.empty() && now->id != id) || !how.only_if(*now)) co_return false;
-    // So that it is still true when the server removes it.
+    // The server removes it only if this state is still true.
     id = now->id;
     request.query.emplace_back("state", std::string{state_word(now->state)});
   }
@@ -267,7 +267,7 @@ Task<Result<bool>> ServedDriver::remove_known(std::string name, std::string id, 
   SKIFF_CO_TRY(auto answer, co_await server_->send(std::move(request)));
   if (answer.head.status == 204) co_return true;
   Error error = server_->refusal(answer);
-  // The answer that was lost may have said that it is gone.
+  // A lost earlier answer may have said that the sandbox was removed.
   if (is_absent(error)) co_return answer.is_of_repeat;
   co_return std::unexpected{std::move(error)};
 }
@@ -308,7 +308,7 @@ Task<Result<Endpoint>> ServedDriver::endpoint(std::string name, TokenGrant grant
           {.method = "POST", .path = path_of(name, "tokens"), .body = protocol::to_json(wish), .patience = kLookTime}));
   SKIFF_CO_TRY(auto made, server_->read<serve::own::TokenView>(answer));
   Endpoint endpoint = way_to(name);
-  // The gateway passes none on that a client shows: it makes its own, with the rights of the key.
+  // The gateway does not pass on a client's token: it creates its own, with the rights of the key.
   endpoint.token = [token = std::move(made.token)]() -> Result<std::string> { return token; };
   co_return endpoint;
 }
@@ -344,12 +344,14 @@ Task<> ServedDriver::close() {
 }
 
 Task<Result<PodOptions>> ServedDriver::set_network(std::string, std::string, std::vector<std::string>) {
-  co_return is_the_servers("the network of a sandbox", "`skiff up --network deny` makes one that reaches nothing");
+  co_return is_the_servers("the network of a sandbox",
+                           "`skiff up --network deny` creates a sandbox that reaches nothing");
 }
 
 Task<Result<std::vector<kube::Object>>> ServedDriver::manifest(SandboxSpec, bool) {
   co_return fail(Errc::invalid_field,
-                 "--driver serve makes no objects of a cluster: ask `--driver pod` or `--driver claim`", "--driver");
+                 "--driver serve does not create objects of a cluster: use `--driver pod` or `--driver claim`",
+                 "--driver");
 }
 
 }  // namespace skiff::container

@@ -14,41 +14,43 @@
 
 namespace skiff::container {
 
-/// Sandboxes of a `skiff serve`, by its URL and an API key: there is no kubeconfig here, and the server decides what a
-/// sandbox is made of (its templates) and what the key allows. Names, labels and owners are kept by the server within
-/// the tenant of the key. Agents are reached through the server's gateway.
+/// Sandboxes of a `skiff serve`, by its URL and an API key. It needs no kubeconfig: the server's templates decide how
+/// sandboxes are made up, and the key decides what is allowed. The server keeps names, labels and owners within the
+/// key's tenant. Agents are reached through the server's gateway.
 ///
-/// Errors of the server come with its own codes and sentences.
+/// The server's errors keep their codes and texts.
 class ServedDriver final : public Driver {
  public:
-  /// As `ServerClient::open`.
+  /// Fails as `ServerClient::open` does.
   [[nodiscard]] static Result<std::unique_ptr<ServedDriver>> open(Executor executor, ServedOptions options);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "serve"; }
   [[nodiscard]] std::string place() const override { return "driver serve, " + server_->url(); }
   [[nodiscard]] std::string_view notice() const noexcept override;
 
-  /// `invalid_field` for what templates decide. A lost answer is asked for again and makes no second one.
+  /// `invalid_field` for options that templates decide. If the answer is lost, the request is repeated and creates no
+  /// second sandbox.
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
   [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
-  /// `invalid_field` for `force`, and for not waiting: nodes are the server's.
+  /// `invalid_field` for `force`, and for not waiting: only the server deals with nodes.
   [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
 
-  /// Through the gateway, by the API key. The token is for those who reach the agent without it.
+  /// The endpoint leads through the gateway and uses the API key. Its token is for clients that reach the agent without
+  /// the gateway.
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
-  /// Through the gateway and the agent, to what listens on loopback, too.
+  /// Connects through the gateway and the agent, also to servers on loopback.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
 
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   [[nodiscard]] Task<> close() override;
 
-  /// `invalid_field`: objects and networks are the server's.
+  /// `invalid_field`: the server decides about objects and networks.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
@@ -56,13 +58,13 @@ class ServedDriver final : public Driver {
  private:
   ServedDriver(Executor executor, std::unique_ptr<ServerClient> server);
 
-  /// To its agent, through the gateway, by the API key alone.
+  /// The endpoint of its agent through the gateway, with only the API key.
   [[nodiscard]] Endpoint way_to(std::string_view name) const;
-  /// Removes the one that this creation has made, if any.
+  /// Removes the sandbox that this creation has created, if any.
   [[nodiscard]] Task<Result<bool>> take_back(std::string name, std::string creation);
-  /// The one that has this id; empty: whichever has the name.
+  /// Removes the sandbox with this id; with an empty id, any that has the name.
   [[nodiscard]] Task<Result<bool>> remove_known(std::string name, std::string id, Removal how);
-  /// Of the one that has this name; empty: of any. invalid_request for what no server says.
+  /// Converts the server's view of the sandbox `name`, or of any if that is empty. invalid_request for an invalid view.
   [[nodiscard]] Result<Sandbox> sandbox_of(serve::own::SandboxView view, std::string_view name) const;
   [[nodiscard]] Result<Sandbox> read_sandbox(const ServerAnswer& answer, std::string_view name) const;
 

@@ -27,21 +27,21 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLongestApiKeyFile = std::size_t{64} << 10U;
 constexpr std::size_t kLongestApiKey = 4096;
-/// Of a refusal's sentence; one about a sandbox that did not come up has the end of its log.
+/// Longest text of a refusal; one about a sandbox that did not come up contains the end of its log.
 constexpr std::size_t kLongestDetail = 8 * 1024;
 constexpr milliseconds kConnectTime{10'000};
-/// From the first failure on: a server that restarts, or its neighbour, is there again.
+/// Time for repetitions, from the first failure on: in this time a server restarts, or another process takes over.
 constexpr milliseconds kRepeatTime{15'000};
 constexpr milliseconds kFirstRepeat{100};
 constexpr milliseconds kLongestRepeat{2'000};
 
-/// A key that could not stand in a header field is none.
+/// Returns the key; an error if it is empty, too long, or cannot be in a header field.
 Result<std::string> checked_key(std::string key, std::string_view where) {
   const bool is_plain = std::ranges::all_of(key, [](char c) { return c > ' ' && c < '\x7f'; });
   if (!key.empty() && key.size() <= kLongestApiKey && is_plain) return key;
   return fail(
       Errc::invalid_field,
-      std::string{where} + (key.empty() ? " is empty" : " does not hold an API key: expected one word of ASCII"),
+      std::string{where} + (key.empty() ? " is empty" : " does not contain an API key: expected one word of ASCII"),
       std::string{where});
 }
 
@@ -60,7 +60,7 @@ std::string target_of(const ServerRequest& request) {
   return target;
 }
 
-/// RFC 9110, 10.2.3, where it is a number.
+/// Retry-After (RFC 9110, 10.2.3), if it is a number.
 std::optional<milliseconds> retry_after(const protocol::Headers& headers) {
   const std::string_view text = headers.get("Retry-After");
   unsigned seconds = 0;
@@ -74,14 +74,15 @@ bool is_problem(const protocol::HttpResponseHead& head) {
   return head.headers.get("Content-Type").starts_with(protocol::kProblemType);
 }
 
-/// What another process of the same server would not have said: it is about to stop, or is not there behind its proxy.
+/// True for an answer that another process of the same server would not give: this one is about to stop, or is missing
+/// behind its proxy.
 bool is_of_a_server_that_goes(const ServerAnswer& answer) {
   if (!is_problem(answer.head)) return answer.head.status == 502 || answer.head.status == 503;
   const json said = protocol::parse_json(answer.body).value_or(json{});
   return answer.head.status == 503 && text_at(said, "code") == name(Errc::draining);
 }
 
-/// In steps: what the client sends a second time by itself, nobody would know of.
+/// Sends in steps: `HttpClient::request` would repeat a request without telling the caller.
 Task<Result<ServerAnswer>> exchange(protocol::HttpClient* client, protocol::HttpClient::Request request) {
   const std::string body = std::move(request.body);
   const std::array<std::string_view, 1> parts{body};
@@ -116,7 +117,8 @@ Result<> ServerClient::read_url() {
   }
   SKIFF_TRY(auto url, kube::parse_url(text, "--url"));
   if (!url.user.empty() || !url.password.empty()) {
-    return fail(Errc::invalid_field, "--url holds no user and no password: the API key is SKIFF_API_KEY", "--url");
+    return fail(Errc::invalid_field, "--url must not contain a user or a password: set the API key in SKIFF_API_KEY",
+                "--url");
   }
   client_.host = url.host;
   client_.port = url.port;
@@ -195,7 +197,7 @@ Task<Result<ServerAnswer>> ServerClient::send(ServerRequest request) {
                     std::chrono::floor<milliseconds>(now - asked_at));
     }
     const bool goes = answer && is_of_a_server_that_goes(*answer);
-    // Who was never reached is not there: that is told at once.
+    // A server that was never reached is probably not there: report it at once.
     const bool was_lost = !answer && answer.error().code == Errc::io_error && was_reached_;
     if (!failed_at) failed_at = now;
     if (answer) wait = std::max(wait, std::min(retry_after(answer->head.headers).value_or(wait), kLongestRepeat));
@@ -239,7 +241,7 @@ Error ServerClient::refusal(const ServerAnswer& answer) const {
   std::string detail = text_at(said, "detail");
   if (detail.empty()) detail = text_at(said, "title");
   detail = protocol::to_valid_utf8(std::string_view{detail}.substr(0, kLongestDetail));
-  // A server that is newer than this client may have codes that are not known here.
+  // A server that is newer than this client may have codes that this client does not know.
   Error error{find_code(word).value_or(status >= 500 ? Errc::io_error : Errc::invalid_request), std::move(detail),
               text_at(said, "field")};
   if (status == 401) {

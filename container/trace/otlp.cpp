@@ -20,7 +20,7 @@ constexpr std::size_t kLongestReply = std::size_t{64} << 10U;
 /// Values of opentelemetry.proto.trace.v1.Status.StatusCode.
 constexpr int kStatusError = 2;
 
-/// 64-bit numbers are text in this encoding.
+/// This encoding writes 64-bit numbers as text.
 std::string nanoseconds(WallTime time) {
   return std::to_string(std::chrono::nanoseconds{time.time_since_epoch()}.count());
 }
@@ -59,7 +59,7 @@ json span_of(const SpanRecord& span) {
   return value;
 }
 
-/// What a 2xx says about spans that were not taken (ExportTracePartialSuccess); empty: all were.
+/// The message in a 2xx answer about spans that were refused (ExportTracePartialSuccess); empty if all were taken.
 std::string refused_spans(const std::string& body) {
   auto answer = protocol::parse_json(body);
   if (!answer || !answer->is_object() || !answer->contains("partialSuccess")) return {};
@@ -114,7 +114,7 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
       if (!refused.empty()) co_return fail(Errc::invalid_request, std::move(refused));
       co_return Result<>{};
     }
-    // Its own words come in the encoding of the request, or are a proxy's page: the status says enough.
+    // Ignore the body, which is in the encoding of the request or a proxy's page: the status says enough.
     kube::Failure failure = kube::read_failure(reply.head, {}, "the collector answers");
     const auto wait = backoff.next(failure, true);
     if (!wait) co_return std::unexpected{std::move(failure.error)};

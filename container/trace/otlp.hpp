@@ -17,8 +17,9 @@ namespace skiff::container {
 /// nanoseconds as text).
 [[nodiscard]] std::string otlp_request(const TraceSettings& settings, std::span<const SpanRecord> spans);
 
-/// Sends the spans, as one request. A collector that is busy (429, 502, 503, 504) is asked again within the settings'
-/// timeout, one that can't be reached is not. `resolver` is for its name. An error says what became of the spans.
+/// Sends the spans in one request. If the collector is busy (429, 502, 503, 504), the request is repeated within the
+/// settings' timeout; if it cannot be reached, it is not. `resolver` resolves its name. An error means that spans were
+/// refused or lost.
 [[nodiscard]] Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceSettings settings,
                                         std::vector<SpanRecord> spans);
 

@@ -19,11 +19,11 @@
 namespace skiff::container {
 namespace {
 
-/// As OpenTelemetry's own batches have it (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
+/// The defaults of OpenTelemetry's batches (OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE).
 constexpr std::size_t kMostWaiting = 2048;
 constexpr std::size_t kBatch = 512;
 constexpr std::chrono::seconds kDelay{1};
-/// Clients choose some of them.
+/// Longest text of a span: clients choose some of them.
 constexpr std::size_t kLongestText = 1024;
 
 void shorten(std::string& text) {
@@ -61,7 +61,7 @@ struct SpanExport::Queue {
 
   std::vector<SpanRecord> waiting = {};
   std::size_t lost = 0;
-  Event changed;  ///< there is a first one, or nothing comes any more
+  Event changed;  ///< notified when the first span comes, or when no more will come
   Timer until_sent;
 };
 
@@ -105,7 +105,7 @@ Task<> SpanExport::send_some() {
   auto sent = co_await send_spans(executor_, resolver_, settings_, std::move(batch));
   const std::size_t count = std::exchange(under_way_, 0);
   if (!sent) queue_->lost += count;
-  // Said once, and not of each batch.
+  // Log it once, not for each batch.
   if (!sent && !fails_) {
     log::warning("spans are not sent", {{"collector", settings_.collector.text()}, {"error", sent.error().message}});
   }

@@ -14,25 +14,26 @@
 
 namespace skiff::container {
 
-/// The traces of a process that goes on: each request is one, or a part of its client's. Spans wait in a queue of 2,048
-/// at most, with texts of 1,024 bytes at most, and are sent by 512, a second after the first of them has ended at the
-/// latest. A collector that can't be reached loses them, and makes nobody wait. Reactor thread only.
+/// The traces of a server: each request is a trace, or a part of its client's trace. A queue keeps at most 2,048 spans
+/// with texts of at most 1,024 bytes. They are sent in batches of 512, at the latest a second after the first of them
+/// has ended. If the collector cannot be reached, its spans are lost, and no request waits. Reactor thread only.
 class SpanExport {
  public:
-  /// `resolver` is for the collector's name.
+  /// `resolver` resolves the collector's name.
   SpanExport(Executor executor, protocol::Resolver resolver, TraceSettings settings);
   SpanExport(const SpanExport&) = delete;
   SpanExport& operator=(const SpanExport&) = delete;
 
-  /// Where the spans of one request begin. `traceparent` is what it came with: what is not valid is none.
+  /// The parent for the spans of one request. `traceparent` is the request's header field; an invalid one is ignored.
   [[nodiscard]] TraceParent begin(std::string_view traceparent) const;
 
-  /// From now on spans are sent. Once.
+  /// Begins to send spans. Call it once.
   void start();
-  /// Sends what waits, within the settings' timeout, and ends. Call it before the object goes away, if it was started.
+  /// Sends the waiting spans, within the settings' timeout, and ends. Call it before the object is destroyed, if it was
+  /// started.
   [[nodiscard]] Task<> stop();
 
-  /// Spans there was no room for, and those that no collector took.
+  /// Number of spans for which there was no room, or which the collector did not take.
   [[nodiscard]] std::size_t lost() const noexcept;
 
  private:
@@ -43,7 +44,7 @@ class SpanExport {
   Executor executor_;
   protocol::Resolver resolver_;
   TraceSettings settings_;
-  std::shared_ptr<Queue> queue_;  ///< spans may end when this has gone
+  std::shared_ptr<Queue> queue_;  ///< shared, because spans may end after this object
   TaskGroup tasks_;
   std::size_t under_way_ = 0;  ///< spans of the request that has no answer yet
   bool stopping_ = false;

@@ -26,7 +26,7 @@ class VariableReader {
 
   std::string get(const char* name) const { return std::string{trimmed(environment_(name))}; }
 
-  /// The variable for traces alone wins over the one for all signals.
+  /// The variable for traces wins over the one for all signals.
   std::string exporter(const std::string& name) const {
     std::string value = get(("OTEL_EXPORTER_OTLP_TRACES_" + name).c_str());
     return value.empty() ? get(("OTEL_EXPORTER_OTLP_" + name).c_str()) : value;
@@ -34,7 +34,7 @@ class VariableReader {
 
   void warn(std::string line) const { warnings_->push_back("tracing: " + std::move(line)); }
 
-  /// "a=1,b=two%20words": all or nothing, as the specification has it.
+  /// "a=1,b=two%20words": an invalid list is ignored as a whole, as the specification says.
   std::vector<std::pair<std::string, std::string>> pairs(std::string_view text, std::string_view what) const {
     std::vector<std::pair<std::string, std::string>> found;
     while (!text.empty()) {
@@ -47,8 +47,8 @@ class VariableReader {
       auto value = equals == std::string_view::npos ? fail(Errc::invalid_field, "")
                                                     : protocol::percent_decode(trimmed(entry.substr(equals + 1)));
       if (!key || key->empty() || !value) {
-        // Headers hold secrets: no value is repeated.
-        warn(std::string{what} + " is ignored: it is not a list of key=value with commas between");
+        // Headers contain secrets, so the message repeats no value.
+        warn(std::string{what} + " is ignored: it is not a list of key=value, separated by commas");
         return {};
       }
       found.emplace_back(std::move(*key), std::move(*value));
@@ -89,7 +89,7 @@ protocol::Headers headers(const VariableReader& read) {
     if (is_token(name) && is_text) {
       all.set(name, value);
     } else {
-      read.warn("OTEL_EXPORTER_OTLP_HEADERS: \"" + name + "\" is left out: it can't go into a header");
+      read.warn("OTEL_EXPORTER_OTLP_HEADERS: \"" + name + "\" is left out: it cannot be sent in a header");
     }
   }
   return all;

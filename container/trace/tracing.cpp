@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostSpans = 2048;
 constexpr std::size_t kMostEvents = 128;
 
-/// Hex of random bytes, never all zeros (W3C Trace Context has that for "invalid").
+/// Random bytes in hex, never all zeros, which W3C Trace Context defines as invalid.
 template <std::size_t bytes>
 std::string random_id() {
   std::array<std::byte, bytes> raw{};
@@ -35,7 +35,7 @@ std::string traceparent_of(const Tracer& tracer, const std::string& span_id) {
 }
 
 bool decide(const TraceSampler& sampler, std::string_view parent, std::string_view trace_id) {
-  // The lowest bit of the flags, the last hex digit.
+  // The sampled flag is the lowest bit of the last hex digit.
   if (sampler.parent_based && !parent.empty()) return std::string_view{"13579bdf"}.contains(parent.back());
   switch (sampler.root) {
     case TraceSampler::Root::always_on:
@@ -151,7 +151,7 @@ void Tracer::add(SpanRecord span) {
     sink_(std::move(span));
     return;
   }
-  // The last one to end is the command itself, which holds all the others together: its place is kept.
+  // Keep a place for the last span to end: that of the command, which is the parent of all others.
   if (ended_.size() >= kMostSpans || (ended_.size() == kMostSpans - 1 && span.parent_id != parent_id_)) {
     ++dropped_;
     return;

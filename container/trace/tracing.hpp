@@ -15,8 +15,8 @@
 #include "base/error.hpp"
 #include "container/trace/trace_settings.hpp"
 
-/// Spans of one trace (OpenTelemetry, "Tracing API"). Where nothing is traced all of this does nothing, so
-/// callers need not ask. Reactor thread only.
+/// Spans of one trace (OpenTelemetry, "Tracing API"). Where nothing is traced, all calls do nothing, so callers need
+/// not check. Reactor thread only.
 namespace skiff::container {
 
 /// Values of OpenTelemetry's enum SpanKind.
@@ -31,7 +31,7 @@ struct SpanEvent {
   Attributes attributes;
 };
 
-/// A span, as it is sent. Ids are lower-case hex.
+/// A span in the form in which it is sent. Ids are lower-case hex.
 struct SpanRecord {
   std::string trace_id;
   std::string span_id;
@@ -43,7 +43,7 @@ struct SpanRecord {
   Attributes attributes;
   std::vector<SpanEvent> events;
   bool failed = false;
-  std::string message;  ///< of a failure
+  std::string message;  ///< text of a failure
 };
 
 class Tracer;
@@ -58,7 +58,8 @@ class TraceParent {
 
   explicit operator bool() const noexcept { return tracer_ != nullptr; }
   [[nodiscard]] Span begin(std::string_view name, SpanKind kind = SpanKind::internal) const;
-  /// The header's value for what is done here (W3C Trace Context, section 3.2); empty where nothing is traced.
+  /// The value of the `traceparent` header for requests from here (W3C Trace Context, section 3.2); empty where nothing
+  /// is traced.
   [[nodiscard]] std::string traceparent() const;
 
  private:
@@ -74,22 +75,22 @@ class Span {
   Span& operator=(Span&& other) noexcept;
   ~Span() { end(); }
 
-  /// In place of the name that it was begun with.
+  /// Replaces the name with which the span began.
   void rename(std::string name);
   void set(std::string key, AttributeValue value);
-  /// Something that happens now; at most 128 of them are kept.
+  /// Records an event that happens now; at most 128 of them are kept.
   void event(std::string name, Attributes attributes = {});
   void fail(const Error& error);
-  /// Fails with the error of what was tried, if it has one.
+  /// Records the error of `outcome`, if it has one.
   template <class T>
   void note(const Result<T>& outcome) {
     if (!outcome) fail(outcome.error());
   }
   void end() noexcept;
 
-  /// Whether anything of it is kept.
+  /// True if the span is recorded.
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
-  /// For what is done within it.
+  /// The parent for spans within this one.
   [[nodiscard]] TraceParent here() const;
 
  private:
@@ -101,26 +102,26 @@ class Span {
   std::unique_ptr<State, Forget> state_;
 };
 
-/// One trace. Keeps its spans that have ended, at most 2,048, until they are sent, or hands each on.
+/// One trace. It keeps the spans that have ended, at most 2,048, or passes each to a sink.
 class Tracer {
  public:
   using Sink = std::function<void(SpanRecord span)>;
 
   explicit Tracer(const TraceSettings& settings) : Tracer{settings.sampler, settings.parent} {}
-  /// `parent` is a valid traceparent, or empty. With a `sink` nothing is kept here.
+  /// `parent` is a valid traceparent, or empty. With a `sink` the tracer keeps no spans.
   Tracer(const TraceSampler& sampler, std::string_view parent, Sink sink = {});
 
-  /// Where the first span begins: below the trace that we were called with, or in a new one.
+  /// The parent of the first span: in the trace of `parent`, or in a new one.
   [[nodiscard]] static TraceParent root(std::shared_ptr<Tracer> tracer);
 
   [[nodiscard]] const std::string& trace_id() const noexcept { return trace_id_; }
-  /// Whether this trace is recorded at all.
+  /// True if this trace is recorded.
   [[nodiscard]] bool sampled() const noexcept { return sampled_; }
 
   void add(SpanRecord span);
-  /// In the order of their ends.
+  /// The spans in the order of their ends.
   [[nodiscard]] const std::vector<SpanRecord>& ended() const noexcept { return ended_; }
-  /// Spans there was no room for.
+  /// Number of spans for which there was no room.
   [[nodiscard]] std::size_t dropped() const noexcept { return dropped_; }
 
  private:
@@ -132,8 +133,8 @@ class Tracer {
   std::size_t dropped_ = 0;
 };
 
-/// Whether a trace is one of `ratio` of all, by its last 8 bytes, as other implementations decide it (OpenTelemetry,
-/// "TraceIdRatioBased"), so that all parts of a system choose the same ones.
+/// True if a trace belongs to the recorded `ratio` of all traces. The last 8 bytes of its id decide, as in other
+/// implementations (OpenTelemetry, "TraceIdRatioBased"), so that all parts of a system choose the same traces.
 [[nodiscard]] bool is_chosen(std::string_view trace_id, double ratio) noexcept;
 
 }  // namespace skiff::container

@@ -215,7 +215,7 @@ def test_what_templates_decide_is_refused_by_its_flag(skiff, flags):
     ("rm box --force", "--force is decided by the server of --driver serve"),
     ("stop box --wait=false", "--wait=false is decided by the server of --driver serve"),
     ("network box", "the network of a sandbox is decided by the server of --driver serve"),
-    ("manifest box", "--driver serve makes no objects of a cluster"), ("pool status", "the serve driver has no pools"),
+    ("manifest box", "--driver serve does not create objects of a cluster"), ("pool status", "the serve driver has no pools"),
     ("key ls", "create API keys where the server runs"), ("serve", "create API keys where the server runs"),
     ("ps -A --driver serve", "only a cluster has namespaces")])
 def test_what_is_the_servers_is_refused_with_a_sentence(skiff, words, said):

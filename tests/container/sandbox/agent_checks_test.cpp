@@ -56,7 +56,7 @@ CO_TEST(AgentChecks, LeaveToPsWhatIsWrongWithTheList) {
   const Check check = co_await examine_agents(&driver, "me");
   EXPECT_FALSE(check.passed);
   EXPECT_EQ(check.detail, "not you");
-  EXPECT_EQ(check.remedy, "see what `skiff ps` says");
+  EXPECT_EQ(check.remedy, "look at the output of `skiff ps`");
   co_await server.stop();
 }
 
