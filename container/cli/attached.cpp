@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kInputBlock = std::size_t{64} << 10U;
 constexpr int kInterruptsToLeave = 3;
-/// For a command that takes no notice of SIGPIPE.
+/// Grace for a command that ignores SIGPIPE.
 constexpr std::chrono::milliseconds kPipeGrace{2'000};
 constexpr int kTimedOut = 124;
 constexpr int kSignaled = 128;
@@ -37,13 +37,13 @@ class Attached {
         tasks_{context.executor()},
         leave_{::eventfd(0, EFD_CLOEXEC)} {}
 
-  /// Until the command has ended, what was asked for is out, or its user leaves it.
+  /// Waits until the command has ended, the wanted output was written, or the user has detached.
   Task<Result<AttachedEnd>> stay() {
     begin();
     if (!options_.starts) begin_input();
     tasks_.spawn("output", keep_following());
     while (!status_ && !is_detached_) co_await over_.wait();
-    // What the command has ended with counts, also if its user wanted to leave it.
+    // If the command has ended, its status counts, even if the user has detached.
     if (!status_) co_return AttachedEnd{.is_detached = true};
     if (!*status_) co_return std::unexpected{std::move(status_->error())};
     co_return AttachedEnd{.status = status_of_all(**status_), .is_incomplete = is_incomplete_};
@@ -57,7 +57,7 @@ class Attached {
   }
 
  private:
-  /// What was lost on the way counts for more than how the command ended, and a broken pipe only if nothing else
+  /// A loss of output or input counts for more than the command's status, and a broken pipe only if nothing else
   /// failed.
   [[nodiscard]] int status_of_all(int of_command) const {
     if (is_incomplete_) return kFailed;
@@ -69,7 +69,7 @@ class Attached {
     is_incomplete_ = true;
   }
 
-  /// Events, until the command has ended or what was asked for is out.
+  /// Handles events until the command has ended or the wanted output was written.
   Task<Result<int>> follow() {
     for (;;) {
       SKIFF_CO_TRY(auto event, co_await command_.next());
@@ -93,7 +93,7 @@ class Attached {
     }
   }
 
-  /// Whoever joins late asks for what there is.
+  /// A gap in output from before this call is only reported, not counted as a loss.
   void tell_gap(std::uint64_t end, std::uint64_t lost) {
     const std::string message = std::to_string(lost) + " bytes of output were dropped before they could be read";
     if (end <= options_.missed_until) return say(message);
@@ -142,7 +142,7 @@ class Attached {
       if (!bytes && bytes.error().code != Errc::cancelled) tell_loss(bytes.error().message + "; the input ends here");
       if (!bytes || bytes->empty()) break;
       DetachKeys::Typed typed = options_.detach.take(*bytes);
-      // An empty piece is not sent: the keys may have begun.
+      // `bytes` is empty while the typed characters may be the beginning of the keys.
       Result<> taken;
       if (!typed.bytes.empty()) taken = co_await command_.feed(std::move(typed.bytes));
       if (typed.is_detached) {
@@ -159,18 +159,18 @@ class Attached {
     if (!ended) tell_input_failure(ended.error());
   }
 
-  /// A command that reads no more, or has ended, is not worth a word.
+  /// Reports a failure to pass on input, unless the command reads no more or has ended.
   void tell_input_failure(const Error& error) {
     if (error.code == Errc::stdin_closed || error.code == Errc::command_ended) return;
     tell_loss("input is no longer passed on: " + error.message);
   }
 
-  /// Errors: what ends one who only looks on.
+  /// Writes output. An error ends a caller that only watches the output.
   Task<Result<>> show(int fd, std::string bytes) {
     bool& is_lost = fd == STDOUT_FILENO ? is_unread_ : is_stderr_lost_;
     if (is_lost) co_return Result<>{};
     auto write = [fd, &bytes] { return write_all(fd, bytes); };
-    // Not here: a pipe that nobody empties must not hold up signals.
+    // Write on a thread: a pipe that is full must not delay signals.
     const int error = co_await stdout_thread_.run(std::move(write));
     if (error == 0) co_return Result<>{};
     is_lost = true;
@@ -198,7 +198,7 @@ class Attached {
   BlockingPool stdin_thread_{"skiff-stdin", 1};
   BlockingPool stdout_thread_{"skiff-stdout", 1};
   bool input_begun_ = false;
-  bool is_unread_ = false;  ///< stdout takes no more
+  bool is_unread_ = false;  ///< stdout can no longer be written
   bool is_stderr_lost_ = false;
   bool is_incomplete_ = false;
   int interrupts_ = 0;

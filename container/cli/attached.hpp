@@ -13,33 +13,34 @@
 namespace skiff::container {
 
 struct AttachedOptions {
-  bool stdin_too = false;  ///< what comes on stdin goes to the command, its end too
-  bool terminal = false;   ///< the command has a terminal: pass keys as they are typed, and sizes
-  bool signals = true;     ///< signals to skiff are the command's
-  bool starts = true;      ///< the command is started by this; it takes input from then on
-  /// What was dropped before this offset was so before this began, and is not asked for.
+  bool stdin_too = false;  ///< pass stdin on to the command, and its end
+  bool terminal = false;   ///< the command has a terminal: pass on each key as it is typed, and changes of the size
+  bool signals = true;     ///< pass signals to skiff on to the command
+  bool starts = true;      ///< this call starts the command, and passes input on from its start
+  /// Gaps before this offset existed before the call: they are reported, but do not count as a loss.
   std::uint64_t missed_until = 0;
-  /// Leave at this offset of the output, if the command has not ended before.
+  /// Detach at this offset of the output if the command has not ended before.
   std::optional<std::uint64_t> until = {};
-  DetachKeys detach = {};    ///< typed on a terminal they leave the command alone
-  std::string sandbox = {};  ///< where the command is found again then
+  DetachKeys detach = {};    ///< keys that detach from the command when they are typed on a terminal
+  std::string sandbox = {};  ///< for the message that says how to attach again
   std::string session = "default";
 };
 
 struct AttachedEnd {
-  int status = 0;            ///< that skiff should have
+  int status = 0;            ///< exit status for skiff
   bool is_detached = false;  ///< the command goes on
-  /// Some of the output, or of the input, was lost, which was said; `status` is `kFailed` then.
+  /// Some output or input was lost, and this was reported; `status` is `kFailed` then.
   bool is_incomplete = false;
 };
 
-/// Joins a command to this process's stdin, stdout, stderr, signals and terminal until it ends, or its user leaves it
-/// by the detach keys and is told how to come back. The third interrupt leaves the command alone, too. Nobody reading
-/// stdout any more is told to the command as the kernel would: SIGPIPE.
+/// Joins a command to this process's stdin, stdout, stderr, signals and terminal until it ends or the user detaches, by
+/// the detach keys or by the third interrupt. After the keys it prints how to attach again. If stdout is no longer
+/// read, the command gets SIGPIPE, as from the kernel.
 [[nodiscard]] Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command,
                                                       AttachedOptions options);
 
-/// The exit status for an `exit` event or the result of a command, and what has to be said about it on stderr.
+/// The exit status for an `exit` event or the result of a command, with a message to stderr if it could not be started,
+/// or was ended.
 [[nodiscard]] int exit_status(const CommandExit& exit);
 
 }  // namespace skiff::container

@@ -10,13 +10,13 @@
 namespace skiff::container {
 namespace {
 
-/// Adds what begins with what is typed, once.
+/// Adds the candidate once, if it begins with the typed text.
 void offer(Candidates& candidates, std::string_view typed, std::string_view text, std::string_view help) {
   if (!text.starts_with(typed) || std::ranges::count(candidates.items, text, &Candidates::One::text) > 0) return;
   candidates.items.push_back({std::string{text}, std::string{help}});
 }
 
-/// The first words of commands, or the second ones of those that begin with `first`.
+/// Adds the first words of commands, or the second words of commands that begin with `first`.
 void offer_names(Candidates& candidates, std::string_view typed, std::string_view first) {
   for (const Command& command : commands()) {
     if (command.group.empty()) continue;
@@ -51,7 +51,7 @@ void offer_values(Candidates& candidates, const Setting& row, std::string_view t
   candidates.files = row.value == "FILE";
 }
 
-/// What is typed is a flag, or begins one with its value.
+/// Adds flags, or values if the typed text contains a flag and `=`.
 void offer_flags(Candidates& candidates, const SettingsTable& table, const std::string& typed) {
   if (const std::size_t equals = typed.find('='); equals != std::string::npos) {
     const Setting* row = find_flag(table, typed.substr(0, equals));
@@ -122,7 +122,7 @@ Candidates find_candidates(std::span<const std::string> words) {
   }
   if (typed.starts_with('-')) {
     offer_flags(candidates, table, typed);
-    offer(candidates, typed, "--help", "Say more about this command.");
+    offer(candidates, typed, "--help", "Describe this command.");
     return candidates;
   }
   if (expected.empty()) return candidates;

@@ -9,20 +9,20 @@
 
 namespace skiff::container {
 
-/// What could stand where the cursor is.
+/// The candidates for the word at the cursor.
 struct Candidates {
   struct One {
     std::string text;
     std::string help;
   };
-  std::vector<One> items = {};  ///< those that begin with what is typed already
-  bool files = false;           ///< names of local files too
-  /// What only the driver or an agent knows: a word of this kind, in the sandbox of this name.
+  std::vector<One> items = {};  ///< candidates that begin with the typed text
+  bool files = false;           ///< names of local files are candidates, too
+  /// Kind of word, in this sandbox, whose candidates only the driver or an agent knows.
   WordKind asks_for = WordKind::text;
   std::string sandbox = {};
 };
 
-/// `words` are those after `skiff`, up to the cursor; the last one is being typed and may be empty.
+/// `words` are the words after `skiff` up to the cursor; the last one is being typed and may be empty.
 [[nodiscard]] Candidates find_candidates(std::span<const std::string> words);
 
 /// The script that a shell sources: bash, zsh or fish.

@@ -11,7 +11,7 @@
 namespace skiff::container {
 namespace {
 
-/// An API server that knows of no audiences answers without one, and means itself by that.
+/// An API server that does not support audiences answers without one; its token is then not for this audience.
 bool is_for_audience(const kube::Object& review) {
   const nlohmann::json* audiences = review.find({"status", "audiences"});
   return audiences != nullptr && audiences->is_array() &&

@@ -15,47 +15,48 @@ namespace skiff::container {
 
 class Context;
 
-/// The exit status of skiff when it failed itself, as docker has it.
+/// The exit status when skiff itself failed, as in docker.
 inline constexpr int kFailed = 125;
 
-/// What a word of a command line names, for completion.
+/// The kind of a word of a command line, for completion.
 enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell, command };
 
 struct Word {
-  std::string_view name;  ///< as the help shows it: NAME
+  std::string_view name;  ///< name in the help: NAME
   WordKind kind = WordKind::text;
   bool optional = false;
-  bool repeated = false;  ///< the last one only
+  bool repeated = false;  ///< only for the last word
 };
 
-/// Whether a command takes what follows `--`. Where it is required, `--` may be left out: the first word that is too
-/// many begins it.
+/// Whether a command takes a command line after `--`. If it is required, `--` may be omitted: the first word after the
+/// command's own words begins it.
 enum class Rest : std::uint8_t { none, optional, required };
 
-/// One run of a subcommand: it holds the values of its flags.
+/// One run of a subcommand, with the values of its flags.
 class Invocation {
  public:
   virtual ~Invocation() = default;
-  /// Rows point into this object. Their flags differ from those of all commands (container/cli/options.hpp).
+  /// The rows of its flags, which point into this object. The flags differ from those of every command
+  /// (container/cli/options.hpp).
   [[nodiscard]] virtual std::vector<Setting> rows() { return {}; }
-  /// Gives the exit status. `arguments` has as many words as the command says.
+  /// Runs the command and returns the exit status. The number of words in `arguments` was checked.
   [[nodiscard]] virtual Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) = 0;
 };
 
 struct Command {
   std::string_view name;        ///< `up`, or two words: `files ls`
-  std::string_view group = {};  ///< empty: not in the help
-  std::string_view summary;     ///< one line, small letters, no full stop
-  std::string_view text = {};   ///< what else to know, with examples
+  std::string_view group = {};  ///< heading in the help; empty: the command is not listed
+  std::string_view summary;     ///< one line in lower case, without a full stop
+  std::string_view text = {};   ///< further help, with examples
   std::vector<Word> words = {};
-  std::vector<std::string_view> aliases = {};  ///< other names, as kubectl and docker have them; of one word
+  std::vector<std::string_view> aliases = {};  ///< other names, from kubectl and docker; one word each
   Rest rest = Rest::none;
-  bool traces_requests = false;  ///< a trace each, and none of its own run
-  bool makes_sandboxes = false;  ///< or looks whether they could be: what the config file says of new ones counts here
+  bool traces_requests = false;  ///< each request is a trace; the run itself is not traced
+  bool makes_sandboxes = false;  ///< creates or examines new sandboxes, so the config file's defaults for them apply
   std::unique_ptr<Invocation> (*make)();
 };
 
-/// All of them, in the order of the help.
+/// All commands, in the order of the help.
 [[nodiscard]] const std::vector<Command>& commands();
 
 /// "NAME [PATH...] -- COMMAND [ARG...]"

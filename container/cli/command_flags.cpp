@@ -15,7 +15,7 @@
 namespace skiff::container {
 namespace {
 
-/// The agent takes JSON, which has no other bytes than those of UTF-8 (RFC 8259, 8.1).
+/// The agent takes JSON, which must be UTF-8 (RFC 8259, 8.1).
 std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) {
   return fail(Errc::invalid_field,
               what + " \"" + protocol::to_valid_utf8(bytes) + "\" is not UTF-8: give such bytes by stdin or in a file");
@@ -98,7 +98,7 @@ Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) cons
 }
 
 Task<Result<std::string>> unnamed_command(AgentClient* agent, std::string session) {
-  // Lists are in the order of the starts.
+  // The list is in the order of the starts.
   SKIFF_CO_TRY(auto all,
                co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session) + "/commands?limit=1000"));
   if (all.empty()) {

@@ -16,24 +16,24 @@
 
 namespace skiff::container {
 
-/// The id of the command that `skiff run` starts in a sandbox that stays.
+/// The id of the command that `skiff run` starts in a sandbox that is kept.
 inline constexpr std::string_view kMainCommand = "main";
 
-/// The id of the command that is meant where none is named: what `skiff run` has started, else the newest.
-/// `command_not_found` where none was.
+/// The id of the command that is used where none is named: the one that `skiff run` has started, else the newest.
+/// `command_not_found` if no command was started.
 [[nodiscard]] Task<Result<std::string>> unnamed_command(AgentClient* agent, std::string session);
 
-/// The flags of a command that is started: how it is joined to this terminal, where it runs, how long.
+/// The flags of a command that is started: how it is attached to this terminal, where it runs, and how long.
 class CommandFlags {
  public:
   /// Rows point into this object.
   [[nodiscard]] std::vector<Setting> rows();
-  /// With those that only a command has in a sandbox that is there: for a new one they are the sandbox's own.
+  /// The rows for a command in an existing sandbox: some of them are flags of the sandbox itself when it is new.
   [[nodiscard]] std::vector<Setting> rows_of_an_existing_sandbox();
 
-  /// The body of a request to start `argv`. Errors: a terminal is asked for and there is none.
+  /// The body of a request to start `argv`. It fails if a terminal is wanted and there is none.
   [[nodiscard]] Result<nlohmann::json> request(std::vector<std::string> argv) const;
-  /// How this process is joined to it, in the sandbox of that name.
+  /// How this process is attached to the command in the sandbox of that name.
   [[nodiscard]] Result<AttachedOptions> attached(std::string sandbox) const;
 
  private:
@@ -45,10 +45,10 @@ class CommandFlags {
   std::string detach_keys_{DetachKeys::kDefault};
 };
 
-/// The session of a sandbox that a command is in.
+/// The row of the flag for a command's session.
 [[nodiscard]] Setting session_row(std::string* session, char letter = 's');
 
-/// The size of this terminal as the agent wants it.
+/// The size of this terminal in the form of the agent's API.
 [[nodiscard]] nlohmann::json terminal_request();
 
 }  // namespace skiff::container

@@ -14,11 +14,11 @@ struct ConfigFile {
   std::map<std::string, std::vector<std::string>> values;
 };
 
-/// `path`, which must be there; or, when that is empty, $XDG_CONFIG_HOME/skiff/config.yaml or
-/// ~/.config/skiff/config.yaml, if it is there.
+/// Reads `path`, which must exist; or, if that is empty, $XDG_CONFIG_HOME/skiff/config.yaml or
+/// ~/.config/skiff/config.yaml, if it exists.
 [[nodiscard]] Result<ConfigFile> read_config(std::string path);
 
-/// The text of such a file. Errors name the line.
+/// Parses the text of such a file. Errors name the line.
 [[nodiscard]] Result<ConfigFile> parse_config(const std::string& text, std::string path);
 
 }  // namespace skiff::container

@@ -21,14 +21,14 @@ std::optional<char> byte_of(std::string_view key) {
 Result<DetachKeys> DetachKeys::parse(std::string_view text) {
   DetachKeys keys;
   while (!text.empty()) {
-    // A comma is also a key, when nothing else stands there.
+    // A comma in the place of a key is a key, too.
     const std::size_t end = text.find(',', 1);
     const std::string_view key = text.substr(0, end);
     const auto byte = byte_of(key);
     if (!byte) {
       return fail(
           Errc::invalid_field,
-          "--detach-keys: \"" + std::string{key} + "\" is not a key: write a character or ctrl-X, with commas between",
+          "--detach-keys: \"" + std::string{key} + "\" is not a key: write a character or ctrl-X, separated by commas",
           "--detach-keys");
     }
     keys.keys_ += *byte;

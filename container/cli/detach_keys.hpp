@@ -8,25 +8,25 @@
 
 namespace skiff::container {
 
-/// The keys that leave an attached command alone, as `docker attach` has them.
+/// The keys that detach from a command, as in `docker attach`.
 class DetachKeys {
  public:
-  /// What `--detach-keys` is when nobody says anything.
+  /// The default of `--detach-keys`.
   static constexpr std::string_view kDefault = "ctrl-p,ctrl-q";
 
   /// Keys separated by commas, each a character or `ctrl-` with a letter or one of @ [ \ ] ^ _. An empty text: none.
   [[nodiscard]] static Result<DetachKeys> parse(std::string_view text);
 
   struct Typed {
-    std::string bytes;  ///< what goes to the command
+    std::string bytes;  ///< bytes for the command
     bool is_detached = false;
   };
-  /// Looks through what was typed. What may be the beginning of the keys is held back until it is known.
+  /// Searches typed bytes for the keys. Bytes that may be the beginning of the keys are held back until that is known.
   [[nodiscard]] Typed take(std::string_view typed);
 
  private:
   std::string keys_;
-  std::string held_;  ///< a beginning of the keys
+  std::string held_;  ///< bytes that may be the beginning of the keys
 };
 
 /// The row of `--detach-keys`.

@@ -7,11 +7,11 @@
 
 namespace skiff::container {
 
-/// --dry-run[=client|server]: tell what would be done, and do nothing. `server`, which it is without a value, asks the
-/// cluster whether it would take it; `client` asks nobody who need not be asked.
+/// --dry-run[=client|server]: reports what would be done, and does nothing. `server`, the default value, asks the
+/// cluster whether it would accept the objects; `client` makes no request that is not necessary.
 class DryRun {
  public:
-  /// It points into this object.
+  /// The row points into this object.
   [[nodiscard]] Setting row(std::string_view help) {
     return {.flag = "dry-run",
             .target = setting::Choice{&how_, {"none", "client", "server"}, "server"},

@@ -9,16 +9,16 @@
 
 namespace skiff::container {
 
-/// What goes wrong with some of the sandboxes that a command is given: the others still have their turn.
+/// The errors of a command for some of several sandboxes; the others are still handled.
 class Failures {
  public:
-  /// `command`: its name, and `done` what it does in the past tense: "stop", "stopped". `names`: how many there are.
+  /// `command` is the command's name, `done` its past tense ("stop", "stopped"), `names` the number of sandboxes.
   Failures(std::string_view command, std::string_view done, std::size_t names)
       : command_{command}, done_{done}, is_one_{names == 1} {}
 
-  /// Tells it at once, unless there is but one name: then it is the command's own error.
+  /// Reports the error at once, unless there is only one name: then it becomes the command's error.
   void add(const std::string& name, Error error);
-  /// The exit status, or the error that it ends with.
+  /// The exit status, or the command's error.
   [[nodiscard]] Result<int> status() &&;
 
  private:

@@ -11,15 +11,15 @@
 
 namespace skiff::container {
 
-/// The tenants of a server that works with the driver of a command line: with a cluster's each has the namespace of
-/// his name, on this machine all have the same driver.
+/// The tenants of a server that uses the command line's driver. In a cluster each tenant has the namespace of its name;
+/// on this machine all share one driver.
 class HostedTenants final : public serve::Tenants {
  public:
   /// `context` must outlive it.
   explicit HostedTenants(Context* context) : context_{context} {}
 
   [[nodiscard]] Task<Result<Driver*>> driver(std::string tenant) override;
-  /// Ends what the drivers hold open; call it before the object goes away.
+  /// Ends the drivers' connections; call it before the object is destroyed.
   [[nodiscard]] Task<> close();
 
  private:

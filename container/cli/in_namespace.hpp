@@ -10,13 +10,13 @@
 #include "base/task.hpp"
 #include "container/cli/context.hpp"
 
-/// What -A and its like need: one command at work in several namespaces.
+/// For -A and similar flags: one command works in several namespaces.
 namespace skiff::container {
 
-/// The namespaces of the cluster in which the driver that was asked for has sandboxes.
+/// The namespaces of the cluster in which the selected driver has sandboxes.
 [[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_in_use(Context* context);
 
-/// What `work` gives in a namespace, whose context ends with it: what its driver holds open is ended whatever happens.
+/// Runs `work` with a context of another namespace and returns its result. The context is always closed.
 template <class T>
 Task<Result<T>> in_namespace(const Context* context, std::string name,
                              std::function<Task<Result<T>>(Context* there)> work) {

@@ -44,7 +44,7 @@ Values items_at(const Values& of, long long index) {
   return found;
 }
 
-/// What stands in brackets: ['name'], [3], [-1], [*].
+/// Follows an expression in brackets: ['name'], [3], [-1], [*].
 Result<Values> take_brackets(const Values& from, std::string_view path, std::string_view inside) {
   const bool is_quoted = inside.size() >= 2 && (inside.front() == '\'' || inside.front() == '"');
   if (is_quoted && inside.back() == inside.front()) {
@@ -54,7 +54,7 @@ Result<Values> take_brackets(const Values& from, std::string_view path, std::str
   long long index = 0;
   const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), index);
   if (error == std::errc{} && end == inside.data() + inside.size()) return items_at(from, index);
-  return bad_path(path, "in [] a number, * or a name in quotes is expected");
+  return bad_path(path, "expected a number, * or a quoted name in []");
 }
 
 Result<Values> walk(std::string_view path, const json& root, const json& here) {
@@ -80,7 +80,7 @@ Result<Values> walk(std::string_view path, const json& root, const json& here) {
     rest.remove_prefix(1);
     std::string name;
     while (!rest.empty() && rest.front() != '.' && rest.front() != '[') {
-      if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);  // a dot of the name
+      if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);  // a dot that belongs to the name
       name += rest.front();
       rest.remove_prefix(1);
     }
@@ -96,7 +96,7 @@ std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// "\n" and the like in a quoted text.
+/// Replaces escapes such as "\n" in a quoted text.
 std::string unquoted(std::string_view quoted) {
   std::string text;
   for (std::size_t i = 1; i + 1 < quoted.size(); ++i) {
@@ -121,7 +121,7 @@ class Template {
   }
 
  private:
-  /// Up to the end of the template, or of the range.
+  /// Formats up to the end of the template, or of the range.
   Result<> fill_part(std::string& out, const json& here, bool in_range) {
     while (!rest_.empty()) {
       const std::size_t brace = std::min(rest_.find('{'), rest_.size());
@@ -145,7 +145,7 @@ class Template {
     const std::string_view body = rest_;
     const json nothing;
     std::string unseen;
-    // Also where there is nothing: what follows {end} has to be found.
+    // Without values, still parse the range to find its {end}.
     if (values.empty()) return fill_part(unseen, nothing, true);
     for (const json* value : values) {
       rest_ = body;
@@ -165,7 +165,7 @@ class Template {
     return {};
   }
 
-  /// What stands between { and }, of which quoted ones don't count.
+  /// Takes the text between { and }; braces in quotes do not count.
   Result<std::string_view> take_braces() {
     char quote = 0;
     for (std::size_t i = 1; i < rest_.size(); ++i) {

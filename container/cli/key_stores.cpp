@@ -19,7 +19,7 @@ using serve::KeyRing;
 constexpr std::size_t kLongestRing = std::size_t{1} << 20U;
 constexpr std::chrono::seconds kKeysPatience{10};
 constexpr std::string_view kRingFile = "api-keys.json";
-/// Each begins when another writer has come first.
+/// Most attempts to write; each follows a change by another writer.
 constexpr int kMostWrites = 20;
 
 Result<KeyRing> read_ring(const std::string& text, const std::string& where) {
@@ -29,7 +29,7 @@ Result<KeyRing> read_ring(const std::string& text, const std::string& where) {
   return ring;
 }
 
-/// One that somebody has made empty has no keys yet.
+/// A Secret that was created empty has no keys yet.
 Result<KeyRing> ring_of(const kube::Object& secret, const std::string& place) {
   const std::string kept = secret.text({"data", kRingFile});
   if (kept.empty()) return KeyRing{};
@@ -82,7 +82,7 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
     if (!secret && !secret.error().not_found()) co_return std::unexpected{std::move(secret.error())};
     KeyRing ring;
     if (secret) {
-      // An answer may have been lost.
+      // The answer to the last write may have been lost.
       if (!sent.empty() && secret->text({"data", kRingFile}) == sent) co_return Result<>{};
       SKIFF_CO_TRY(auto known, ring_of(*secret, place()));
       ring = std::move(known);
@@ -92,7 +92,7 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
     const nlohmann::json data{{kRingFile, sent}};
     kube::Outcome<kube::Object> written;
     if (secret) {
-      // Refused when somebody has changed it since it was read.
+      // The patch is refused if the Secret has changed since it was read.
       const nlohmann::json patch{{"metadata", {{"resourceVersion", secret->resource_version()}}}, {"data", data}};
       written = co_await cluster_->client().patch(kube::kSecrets, cluster_->namespace_name(), name,
                                                   kube::PatchKind::merge, patch);
@@ -103,13 +103,13 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
       written = co_await cluster_->client().create(kube::kSecrets, std::move(made));
     }
     if (written) co_return Result<>{};
-    // What was lost on the way may have arrived: that is seen above.
+    // A write without an answer may have taken effect; the check above finds that.
     const kube::Failure& why = written.error();
     if (!why.conflict() && !why.already_exists() && !why.may_have_happened) {
       co_return std::unexpected{std::move(written.error())};
     }
   }
-  co_return fail(Errc::sandbox_conflict, place() + " is being changed by others repeatedly: try again");
+  co_return fail(Errc::sandbox_conflict, place() + " was changed by others too often at the same time: try again");
 }
 
 Task<Result<std::unique_ptr<serve::KeyStore>>> open_key_store(Context* context) {

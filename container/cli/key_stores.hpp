@@ -10,7 +10,7 @@
 
 namespace skiff::container {
 
-/// Keys in a file of the state directory, which nobody else may read.
+/// Keys in a file of the state directory, which other users cannot read.
 class KeyFile final : public serve::KeyStore {
  public:
   explicit KeyFile(StateDirectory state) : state_{std::move(state)} {}
@@ -38,7 +38,7 @@ class KeySecret final : public serve::KeyStore {
   Cluster* cluster_;
 };
 
-/// Those of the driver that was asked for. Errors: not_supported for `direct`.
+/// Opens the key store of the selected driver. not_supported for `direct` and `serve`.
 [[nodiscard]] Task<Result<std::unique_ptr<serve::KeyStore>>> open_key_store(Context* context);
 
 }  // namespace skiff::container

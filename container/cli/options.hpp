@@ -8,7 +8,7 @@
 
 namespace skiff::container {
 
-/// What every command takes.
+/// The options of every command.
 struct Options {
   std::string driver = "auto";
   std::string output = "table";
@@ -17,10 +17,11 @@ struct Options {
   bool quiet = false;
   bool log_requests = false;
 
-  // One agent that is there already, or a `skiff serve`.
+  // A running agent, or a `skiff serve`.
   std::string url = {};
-  bool has_driver_flag = false;  ///< `driver` is said on the command line
-  bool has_url_flag = false;     ///< a variable is for an agent that is there, and leads to none in a cluster
+  bool has_driver_flag = false;  ///< `driver` was given on the command line
+  bool has_url_flag =
+      false;  ///< `url` was given on the command line; the variable does not apply to agents in a cluster
   std::string token = {};
   std::string token_file = {};
   std::string key_file = {};
@@ -30,7 +31,7 @@ struct Options {
   std::string api_key = {};
   std::string api_key_file = {};
 
-  // Which cluster, and how to reach it and what is in it.
+  // The cluster, and how to reach it and its agents.
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
   std::string reach = "auto";
@@ -39,17 +40,17 @@ struct Options {
   std::string gateway_token;
 };
 
-/// Whether anything says which cluster is meant, or by which of its ways to go.
+/// True if an option names a cluster, or a way to reach its agents.
 [[nodiscard]] bool names_a_cluster(const Options& options);
-/// Whether it is said where an agent is, and as whom to speak to it.
+/// True if the options contain the address of an agent and a credential for it.
 [[nodiscard]] bool names_an_agent(const Options& options);
-/// The same of a `skiff serve`.
+/// True if the options contain the address of a `skiff serve` and an API key.
 [[nodiscard]] bool names_a_server(const Options& options);
 
 /// Rows point into `options`.
 [[nodiscard]] std::vector<Setting> option_rows(Options& options);
 
-/// user@host, as far as they are known.
+/// user@host, as far as these are known.
 [[nodiscard]] std::string default_owner();
 
 }  // namespace skiff::container

@@ -21,7 +21,7 @@
 namespace skiff::container {
 namespace {
 
-/// Begins with a letter or a slash and is not a word that YAML 1.1 or 1.2 reads as something else than text.
+/// True for a text that begins with a letter or a slash and that YAML 1.1 and 1.2 do not read as another type.
 bool is_plain_text(std::string_view text) {
   constexpr std::array<std::string_view, 9> kWords{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
   if (text.empty()) return false;
@@ -181,7 +181,7 @@ void say(std::string_view message) {
     rest.remove_prefix(line.size() + 1);
     if (!rest.starts_with(kIndent)) text += kIndent;
   }
-  // There is nobody to tell when stderr is gone.
+  // An error of stderr cannot be reported anywhere.
   [[maybe_unused]] const int error = write_all(STDERR_FILENO, text);
 }
 

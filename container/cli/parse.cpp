@@ -46,14 +46,14 @@ Result<> check_words(const Command& command, const SettingsTable::Arguments& giv
   return {};
 }
 
-/// True for a flag that says how a new sandbox is to be. Elsewhere the same flag may mean something else: which ones to
-/// list, what to change.
+/// True for a flag that describes a new sandbox. In other commands the same flag may mean something else: which
+/// sandboxes to list, or what to change.
 bool describes_sandboxes(std::string_view flag) {
   SpecFlags flags;
   return std::ranges::count(flags.rows(), flag, &Setting::flag) > 0;
 }
 
-/// A key of the file that no command has as a flag is a mistake; one of another command is none.
+/// A key of the file that is not a flag of any command is an error; a flag of another command is ignored.
 Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& table) {
   for (const auto& [key, values] : config.values) {
     if (!command.makes_sandboxes && describes_sandboxes(key)) continue;
@@ -69,13 +69,12 @@ Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& 
   return {};
 }
 
-/// A command line to run begins with the first word that is none of skiff's, as with docker, whether there is a `--` or
-/// not.
+/// A command line to run begins with the first word that is not skiff's, as with docker, with or without a `--`.
 std::size_t most_words(const Command& command) {
   return command.rest == Rest::required ? command.words.size() : SettingsTable::kAnyNumber;
 }
 
-/// The arguments without the command line to run: flags in that are not for skiff.
+/// The arguments without the command line to run, whose flags are not for skiff.
 std::span<const char* const> before_rest(const Command& command, std::span<const char* const> arguments) {
   const auto invocation = command.make();
   Options options;
@@ -84,7 +83,7 @@ std::span<const char* const> before_rest(const Command& command, std::span<const
   return read ? arguments.first(arguments.size() - read->rest.size()) : arguments;
 }
 
-/// --config is needed before everything else can be read.
+/// The path of the config file, which is needed before the rest can be parsed.
 Result<std::string> config_path(std::span<const char* const> arguments, const char* const* environment) {
   std::string path;
   for (; *environment != nullptr; ++environment) {
@@ -100,9 +99,9 @@ Result<std::string> config_path(std::span<const char* const> arguments, const ch
   return path;
 }
 
-/// `pods web` and `pod/web`, as kubectl's users type it, are the sandbox web; `get pod` is all of them, and `svc/web`
-/// is it where a port is wanted. One that is called so itself is found when it stands alone, else, and always by `get`,
-/// as `pod/pods`. Errors: all of them are asked for, and the command takes one.
+/// Removes kubectl's kinds: `pods web` and `pod/web` mean the sandbox web, `get pod` means all sandboxes, and `svc/web`
+/// means web for `skiff forward`. A sandbox that is itself called `pod` can be named alone; otherwise, and always for
+/// `get`, write `pod/pod`. Fails if a plural names all sandboxes and the command takes one.
 Result<> leave_kinds_out(const Command& command, std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 5> kKinds{"pods", "sandboxes", "po", "pod", "sandbox"};
   if (words.empty() || command.words.empty() || command.words.front().kind != WordKind::sandbox) return {};
@@ -124,7 +123,7 @@ Result<> leave_kinds_out(const Command& command, std::vector<std::string>& words
   } else if (is_plural && !is_open && words.size() == 1) {
     const std::string name{command.name};
     return fail(Errc::invalid_field,
-                "\"" + words.front() + "\" are all of them, and " + name + " takes one: skiff " + name +
+                "\"" + words.front() + "\" means all sandboxes, and " + name + " takes one: skiff " + name +
                     " NAME (skiff ps lists them)",
                 name);
   }
@@ -139,7 +138,7 @@ Result<> leave_kinds_out(const Command& command, std::vector<std::string>& words
   return {};
 }
 
-/// What was meant for a cluster must not be done here.
+/// A command that was meant for a cluster must not run on this machine.
 Result<> check_cluster_flags(const Options& options, const SettingsTable::Arguments& given) {
   if (options.driver != "local") return {};
   for (const std::string_view flag : {"--context", "--kubeconfig", "--server"}) {
@@ -150,14 +149,14 @@ Result<> check_cluster_flags(const Options& options, const SettingsTable::Argume
   return {};
 }
 
-/// A flag that the command has not, and others have, with the line that does the same.
+/// Adds skiff's own way to an error about a flag of kubectl or docker.
 Error explained(Error error, std::string_view command) {
   const std::string_view line = line_for_flag(command, error.field);
   if (!line.empty()) error.message = "unknown flag " + error.field + ": " + std::string{line};
   return error;
 }
 
-/// What was probably meant by a word that names no command.
+/// The error for a word that is not a command, with a guess at what was meant.
 std::unexpected<Error> no_such_command(const std::string& typed) {
   std::string message = "there is no command \"" + typed + "\"";
   std::string seconds;
@@ -227,7 +226,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
     if (first == "help" && parsed.command == nullptr && arguments[1][0] != '-') return no_such_command(arguments[1]);
     return parsed;
   }
-  // docker's -v; anywhere else it would be one of the flags.
+  // -v alone is docker's; in any other place it would be a flag of a command.
   if (first == "--version" || (first == "-v" && arguments.size() == 1)) {
     const std::vector<const char*> words{"version"};
     return parse(words, environment);
@@ -247,7 +246,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   parsed.command = named.command;
   parsed.invocation = named.command->make();
   SettingsTable table = table_of(*parsed.invocation, parsed.options);
-  // What stands before the command's name is read as if it stood behind it.
+  // Flags before the command's name are parsed as if they stood behind it.
   std::vector<const char*> all{arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(before)};
   all.insert(all.end(), arguments.begin() + static_cast<std::ptrdiff_t>(before + named.words), arguments.end());
   const auto own = before_rest(*named.command, all);
@@ -274,7 +273,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   parsed.options.has_driver_flag = std::ranges::count(given->given, "--driver") > 0;
   parsed.options.has_url_flag = std::ranges::count(given->given, "--url") > 0;
   if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
-  // Of a command that runs nothing the words behind `--` are words, also those that begin with a dash.
+  // If the command runs no command line, the words behind `--` are its own, even if they begin with a dash.
   if (parsed.command->rest == Rest::none)
     std::ranges::move(std::exchange(given->rest, {}), std::back_inserter(given->words));
   SKIFF_TRY_VOID(leave_kinds_out(*parsed.command, given->words));

@@ -12,7 +12,7 @@
 
 namespace skiff::container {
 
-/// What a command line asks for.
+/// A parsed command line.
 struct Parsed {
   const Command* command = nullptr;  ///< null: the overview of all commands
   bool help = false;
@@ -21,16 +21,16 @@ struct Parsed {
   SettingsTable::Arguments arguments;
 };
 
-/// `arguments` without the program's name. Values come from the config file, then variables, then flags. Errors say
-/// what was not understood, and what was probably meant; `field` is the command's name once that is known.
+/// Parses `arguments`, without the program's name. Variables override the config file, and flags override both. Errors
+/// say what was not understood, and what was probably meant; `field` is the command's name once that is known.
 [[nodiscard]] Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment);
 
-/// How many of the arguments are flags of every command, with their values, that stand before its name. Errors: one of
-/// them can't be read.
+/// Number of arguments before the command's name: flags of every command, and their values. Fails if one of them cannot
+/// be parsed.
 [[nodiscard]] Result<std::size_t> flags_before_command(std::span<const char* const> arguments);
 
-/// The command that the first one or two words name, or the first one as its alias, and how many they are; null for
-/// neither.
+/// The command that the first one or two words name, or whose alias the first one is, and the number of these words;
+/// null if there is none.
 struct Named {
   const Command* command = nullptr;
   std::size_t words = 0;
@@ -41,7 +41,7 @@ struct Named {
 [[nodiscard]] std::string overview();
 [[nodiscard]] std::string command_help(const Command& command, std::size_t width);
 
-/// All rows of one command's table; they point into the arguments.
+/// All rows of one command's table; they point into `invocation` and `options`.
 [[nodiscard]] SettingsTable table_of(Invocation& invocation, Options& options);
 
 }  // namespace skiff::container

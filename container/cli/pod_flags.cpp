@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kGroup = "Flags for clusters";
 constexpr std::size_t kLongestSpec = std::size_t{1} << 20U;
 
-/// A file with fields of a Pod's spec, as JSON.
+/// Reads a file with fields of a Pod's spec and returns them as JSON.
 Result<std::string> read_spec(const std::string& path, const std::string& flag) {
   SKIFF_TRY(auto text, read_small_file(path, kLongestSpec));
   auto value = kube::parse_yaml(text);

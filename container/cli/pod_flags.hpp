@@ -13,7 +13,7 @@
 
 namespace skiff::container {
 
-/// The flags by which a new sandbox in a cluster is described.
+/// The flags that describe a new sandbox in a cluster.
 class PodFlags {
  public:
   /// Rows point into this object.
@@ -28,7 +28,7 @@ class PodFlags {
   Result<> take(const PodOption<T>& option, T& into) const;
 
   PodOptions pod_;
-  // What flags give for options of other types than theirs, by the flag.
+  // Values of flags whose options have other types, by the flag.
   std::map<std::string_view, std::string> texts_;
   std::map<std::string_view, std::uint64_t> numbers_;
   std::map<std::string_view, std::vector<std::string>> lists_;

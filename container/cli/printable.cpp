@@ -38,7 +38,7 @@ Character first_of(std::string_view valid) noexcept {
   return {code, size};
 }
 
-/// Calls `take(bytes, code)` for each character; for a byte that belongs to none with code 0, which is unprintable too.
+/// Calls `take(bytes, code)` for each character; a byte that belongs to none has code 0, which is unprintable, too.
 template <class Take>
 void for_each_character(std::string_view text, const Take& take) {
   while (!text.empty()) {

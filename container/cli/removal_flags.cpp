@@ -8,7 +8,7 @@
 namespace skiff::container {
 namespace {
 
-/// As a flag of its own would be read. `more`: what else may stand there, for the message.
+/// Reads a time as a flag of type time is read. `more` adds further permitted forms to the message.
 Result<std::chrono::milliseconds> read_time(std::string_view flag, const std::string& text,
                                             std::chrono::milliseconds least, std::string_view more) {
   std::chrono::milliseconds time{0};
@@ -36,7 +36,7 @@ std::vector<Setting> RemovalFlags::rows(char grace_letter) {
            .target = setting::Text{&grace_},
            .value = "TIME",
            .help = "How long processes may take to end by themselves, for example 5s; a plain number is seconds.",
-           .shown_default = "as they were made",
+           .shown_default = "the sandbox's own",
            .letter = grace_letter},
           {.flag = "wait",
            .target = setting::Text{&wait_},
@@ -50,7 +50,7 @@ Result<Removal> RemovalFlags::removal() const {
   Removal how;
   how.force = force_;
   if (!grace_.empty()) {
-    // Seconds, as kubectl and docker have them.
+    // A plain number means seconds, as in kubectl and docker.
     SKIFF_TRY(auto grace,
               read_time("grace-period", is_number(grace_) ? grace_ + "s" : grace_, 0ms, ", or a number of seconds"));
     how.grace = std::chrono::ceil<std::chrono::seconds>(grace);

@@ -9,10 +9,10 @@
 
 namespace skiff::container {
 
-/// The flags by which sandboxes are ended: how gently, and how long that is waited for. It outlives the rows.
+/// The flags for ending sandboxes: the grace period, and how long to wait. It must outlive the rows.
 class RemovalFlags {
  public:
-  /// `grace_letter`: the short form of --grace-period; 0: none.
+  /// `grace_letter` is the short form of --grace-period; 0: none.
   [[nodiscard]] std::vector<Setting> rows(char grace_letter = 0);
   /// `invalid_field` for a --wait that is neither a time nor true or false, and for a grace that is not a time.
   [[nodiscard]] Result<Removal> removal() const;

@@ -22,13 +22,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Each is asked some forty questions.
+/// Each tenant needs some forty requests.
 constexpr std::size_t kMostTenants = 50;
 constexpr milliseconds kConnectTime{5000};
 constexpr milliseconds kAnswerTime{10'000};
 constexpr std::size_t kLongestServerAnswer = std::size_t{64} << 10U;
 constexpr std::size_t kMostAddresses = 4;
-/// Of a sandbox that nobody has: its gateway refuses to say more than that to whoever shows nothing.
+/// The name of a sandbox that does not exist: without a credential the gateway only refuses.
 constexpr std::string_view kNobody = "doctor";
 constexpr std::uint16_t kAgentPortOfAll = 7070;
 
@@ -66,8 +66,8 @@ Task<Check> examine_tenant(Cluster* cluster, ClusterDriver driver, std::string t
   const std::string claim = driver == ClusterDriver::claim ? " --driver claim" : "";
   co_return is_wrong(
       what, "not allowed in its namespace: " + words,
-      "somebody who may: `skiff rbac serve" + claim + " --role-name skiff-serve --service-account skiff-serve -n " +
-          home + " --tenant " + tenant +
+      "ask an administrator to run `skiff rbac serve" + claim +
+          " --role-name skiff-serve --service-account skiff-serve -n " + home + " --tenant " + tenant +
           " | kubectl apply -f -`. This checks your own permissions; to check the server's, run `kubectl exec -n " +
           home + " deploy/skiff-serve -- skiff doctor --serve`");
 }
@@ -87,7 +87,7 @@ Task<Result<protocol::HttpReply>> ask_at(Executor executor, const ServerAddress*
   co_return co_await client.request({.target = std::move(target)}, kLongestServerAnswer);
 }
 
-/// Its members; none for what is not an object.
+/// The members of the answer; none if it is not an object.
 nlohmann::json said_by(const protocol::HttpReply& reply) {
   nlohmann::json said = protocol::parse_json(reply.body).value_or(nlohmann::json{});
   return said.is_object() ? said : nlohmann::json::object();
@@ -105,7 +105,7 @@ Task<std::vector<Check>> examine_url(Executor executor, const ServerAddress* add
   std::vector<Check> checks;
   auto url = kube::parse_url(address->url, "--url");
   if (!url) {
-    checks.push_back(is_wrong(what, url.error().message, "name it as http://HOST:PORT or https://HOST"));
+    checks.push_back(is_wrong(what, url.error().message, "write it as http://HOST:PORT or https://HOST"));
     co_return checks;
   }
   auto reply = co_await ask_at(executor, address, *url, url->path + "/readyz");
@@ -140,9 +140,9 @@ Task<std::vector<Check>> examine_domain(Executor executor, const ServerAddress* 
   std::vector<Check> checks;
   auto found = co_await address->resolver(host, address->https_port);
   if (!found || found->empty()) {
-    checks.push_back(is_wrong(
-        names, found ? "\"" + host + "\" has no address" : found.error().message,
-        "make the DNS record *." + domain + " with the address of the Ingress or the Gateway in front of the server"));
+    checks.push_back(is_wrong(names, found ? "\"" + host + "\" has no address" : found.error().message,
+                              "create the DNS record *." + domain +
+                                  " with the address of the Ingress or the Gateway in front of the server"));
     co_return checks;
   }
   std::string shown;
@@ -155,7 +155,7 @@ Task<std::vector<Check>> examine_domain(Executor executor, const ServerAddress* 
     const std::string certificate = "the certificate there has to be for *." + domain + "; or " + kCertificates;
     checks.push_back(is_wrong(what, reply.error().message,
                               is_certificate ? certificate
-                                             : "what ends TLS for *." + domain + " has to listen on port " +
+                                             : "the proxy that ends TLS for *." + domain + " has to listen on port " +
                                                    std::to_string(address->https_port) + " there"));
     co_return checks;
   }
@@ -168,7 +168,7 @@ Task<std::vector<Check>> examine_domain(Executor executor, const ServerAddress* 
   } else {
     checks.push_back(
         is_wrong(what, "the server that answers is not skiff serve: status " + std::to_string(reply->head.status),
-                 "lead the hosts *." + domain + " to the Service of the server, and keep Host as it is"));
+                 "route the hosts *." + domain + " to the Service of the server, and keep Host as it is"));
   }
   co_return checks;
 }
@@ -182,7 +182,7 @@ Task<KeysSeen> examine_api_keys(serve::KeyStore* keys) {
     const bool is_right = with_right_hint(ring.error(), "serve") != ring.error().message;
     std::string remedy = is_right ? "ask an administrator to run `skiff rbac serve --role-name skiff-serve "
                                     "--service-account skiff-serve -n NAMESPACE --tenant TENANT | kubectl apply -f -`"
-                                  : "see what `skiff key ls` says of " + keys->place();
+                                  : "look at the output of `skiff key ls` for " + keys->place();
     co_return KeysSeen{.check = is_wrong(what, ring.error().message, std::move(remedy))};
   }
   if (ring->keys.empty()) {
@@ -198,10 +198,10 @@ Task<KeysSeen> examine_api_keys(serve::KeyStore* keys) {
   }
   const std::string all = std::to_string(ring->keys.size()) + " in " + keys->place();
   if (good == 0) {
-    seen.check = is_wrong(what, all + ", and the time of each is over", "create another one with `skiff key create`");
+    seen.check = is_wrong(what, all + ", and all of them have expired", "create another one with `skiff key create`");
   } else {
     const std::size_t ended = ring->keys.size() - good;
-    seen.check = is_well(what, all + (ended == 0 ? "" : ", of which " + std::to_string(ended) + " are over"));
+    seen.check = is_well(what, all + (ended == 0 ? "" : ", of which " + std::to_string(ended) + " have expired"));
   }
   co_return seen;
 }
@@ -210,8 +210,7 @@ Task<std::vector<Check>> examine_tenants(Cluster* cluster, ClusterDriver driver,
   std::vector<Check> checks;
   for (const std::string& tenant : tenants) {
     if (checks.size() == kMostTenants) {
-      checks.push_back(
-          is_well("tenants", std::to_string(tenants.size() - kMostTenants) + " more were not asked about"));
+      checks.push_back(is_well("tenants", std::to_string(tenants.size() - kMostTenants) + " more were not checked"));
       break;
     }
     checks.push_back(co_await examine_tenant(cluster, driver, tenant));

@@ -7,19 +7,19 @@
 
 namespace skiff::container {
 
-/// `-s, --session` of the commands that work on files: paths are relative to the directory of that session, and lead to
-/// its roots alone. It outlives its row.
+/// `-s, --session` of the commands that work on files: paths are relative to that session's directory and reach only
+/// its roots. It must outlive its row.
 class SessionFlag {
  public:
   [[nodiscard]] Setting row() {
     return {.flag = "session",
             .target = setting::Text{&session_},
             .value = "SESSION",
-            .help = "Session whose files are meant; paths start at its directory.",
+            .help = "Session whose files to use; paths are relative to its directory.",
             .letter = 's'};
   }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
-  /// Where the agent has its files.
+  /// The agent's path for the session's files.
   [[nodiscard]] std::string files() const { return files_of(session_); }
 
  private:

@@ -14,7 +14,7 @@ namespace skiff::container {
 Signals::Signals(Executor executor, std::function<void()> interrupt)
     : set_{executor}, interrupt_{std::move(interrupt)} {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) set_.add(signal);
-  // A reader of our output that goes away is seen where it is written.
+  // Writes report a broken pipe, so the signal is not needed.
   std::signal(SIGPIPE, SIG_IGN);
   wait();
 }
@@ -28,7 +28,7 @@ void Signals::wait() {
 }
 
 void Signals::handle(int signal) {
-  // A copy: the relay may be taken away while it works.
+  // A copy: the relay may be reset while it runs.
   if (const auto relay = relay_) return relay(signal);
   if (signal == SIGWINCH || signal == SIGUSR1 || signal == SIGUSR2) return;
   interrupt(signal);

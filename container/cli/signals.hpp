@@ -9,30 +9,30 @@
 
 namespace skiff::container {
 
-/// What signals to skiff do. At first they interrupt: the first one asks skiff to stop, which cleans up what was begun,
-/// the second one ends it at once. While a command is attached they are the command's instead. Reactor thread only.
+/// Handles signals to skiff. The first signal interrupts: it asks skiff to stop and to clean up. The second one ends
+/// skiff at once. While a command is attached, signals go to the command instead. Reactor thread only.
 class Signals {
  public:
   /// `interrupt` asks the work to stop.
   Signals(Executor executor, std::function<void()> interrupt);
 
-  /// Sends them to `relay` until that is empty again.
+  /// Passes signals to `relay` until it is set to empty again.
   void relay_to(std::function<void(int signal)> relay) { relay_ = std::move(relay); }
 
-  /// As if `signal` had come while nothing was attached.
+  /// Acts as if `signal` had come while no command was attached.
   void interrupt(int signal);
 
   /// The signal that interrupted, or 0.
   [[nodiscard]] int interrupted_by() const noexcept { return interrupted_by_; }
 
-  /// What was asked for is done: a signal comes too late from here on, as does one that came with the last answer and
-  /// found nothing left to end. skiff ends with the status of what it has done.
+  /// Call it when the work is done: signals come too late from here on, also one that came with the last answer. skiff
+  /// ends with the status of its work.
   void settle() {
     interrupted_by_ = 0;
     stop();
   }
 
-  /// Lets the reactor end. A signal that came before and was not looked at yet does nothing any more.
+  /// Lets the reactor end. A signal that came before and was not handled yet has no effect.
   void stop() {
     stopped_ = true;
     set_.cancel();
@@ -49,9 +49,9 @@ class Signals {
   bool stopped_ = false;
 };
 
-/// "INT" for SIGINT, as the agent's API wants it; null for one without a name.
+/// The name of a signal in the agent's API ("INT" for SIGINT); null for one without a name.
 [[nodiscard]] const char* signal_word(int signal) noexcept;
-/// The number of "SIGTERM" or "SIG34", as the agent tells them; 0 if there is none.
+/// The number of a signal that the agent names ("SIGTERM", "SIG34"); 0 if there is none.
 [[nodiscard]] int signal_number(std::string_view word) noexcept;
 
 }  // namespace skiff::container

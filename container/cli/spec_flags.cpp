@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
 
-/// The entries of a file, as docker reads it: a line each, blanks before it do not count, and empty ones and those that
-/// begin with # are left out. Editors of other systems put a mark before the first line.
+/// The entries of a file, as docker reads it: one per line, without the blanks before it; empty lines and lines that
+/// begin with # are skipped. Some editors put a byte order mark before the first line.
 Result<std::vector<std::string>> read_env_file(const std::string& path) {
   SKIFF_TRY(auto text, read_small_file(path, kLongestEnvFile));
   std::vector<std::string> entries;
@@ -99,8 +99,8 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
     const std::string name = entry.substr(0, equals);
     if (name.empty()) return fail(Errc::invalid_field, "--env \"" + entry + "\": expected NAME=VALUE", "--env");
     if (const std::size_t blank = name.find_first_of(" \t\r\n"); blank != std::string::npos) {
-      const std::string why = name.starts_with("export ") ? ": omit export, it is not a shell that reads this"
-                                                          : ": no blank may stand in the name of a variable";
+      const std::string why = name.starts_with("export ") ? ": omit export, because no shell reads this file"
+                                                          : ": the name of a variable must not contain blanks";
       return fail(Errc::invalid_field, std::string{"--env \""}.append(entry).append("\"").append(why), "--env");
     }
     const char* const here = equals < entry.size() ? entry.c_str() + equals + 1 : std::getenv(name.c_str());
@@ -134,7 +134,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
   SKIFF_TRY(spec.pod, pod_.options());
-  // Without a name it is a template that is wanted, not a sandbox from one.
+  // Without a name a template is wanted, and not a sandbox from one.
   const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
   if (!spec.name.empty() && is_from_pool) leave_to_the_pool(spec, given);
   return spec;

@@ -13,15 +13,15 @@
 
 namespace skiff::container {
 
-/// The flags by which a new sandbox is described.
+/// The flags that describe a new sandbox.
 class SpecFlags {
  public:
   /// Rows point into this object.
   [[nodiscard]] std::vector<Setting> rows();
-  /// Those of many sandboxes alike: without what belongs to the one that is taken, as its lease and its labels.
+  /// The rows for the sandboxes of a pool, without options of a taken sandbox such as its lease and labels.
   [[nodiscard]] std::vector<Setting> rows_of_a_pool();
-  /// `given`: the flags of the command line (`SettingsTable::Arguments`), for what is more than a default when a pool
-  /// is to give the sandbox. Errors name the flag.
+  /// `given` are the flags on the command line (`SettingsTable::Arguments`): for a sandbox from a pool, only these
+  /// count as wishes. Errors name the flag.
   [[nodiscard]] Result<SandboxSpec> spec(std::string name, std::string owner, std::span<const std::string> given) const;
 
  private:
@@ -35,7 +35,7 @@ class SpecFlags {
   PodFlags pod_;
 };
 
-/// NAME=VALUE, or NAME alone for what it is in our own environment, as docker has it.
+/// Parses NAME=VALUE, or NAME alone, whose value comes from our own environment, as in docker.
 [[nodiscard]] Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries);
 
 }  // namespace skiff::container

@@ -36,7 +36,7 @@ Result<std::string> read_stdin(int leave, std::size_t most) {
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
       return std::unexpected{system_error(errno, "wait for stdin")};
     }
-    if (waiting[1].revents != 0) return fail(Errc::cancelled, "nobody wants more of stdin");
+    if (waiting[1].revents != 0) return fail(Errc::cancelled, "the receiver wants no more of stdin");
     if (waiting[0].revents == 0) continue;
     std::string block(most, '\0');
     const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
@@ -49,7 +49,7 @@ Result<std::string> read_stdin(int leave, std::size_t most) {
 
 Result<ByteProducer> standard_input() {
   auto leave = std::make_shared<UniqueFd>(::eventfd(0, EFD_CLOEXEC));
-  if (!*leave) return std::unexpected{system_error(errno, "make an eventfd")};
+  if (!*leave) return std::unexpected{system_error(errno, "create an eventfd")};
   return ByteProducer{.produce = [leave](const TarSink& sink) { return read_all(leave->get(), sink); },
                       .interrupt =
                           [leave] {

@@ -8,11 +8,11 @@
 
 namespace skiff::container {
 
-/// The next bytes of stdin, at most `most`, none at its end. Blocks until there are some; `cancelled` once the eventfd
-/// `leave` is set.
+/// Reads the next bytes of stdin, at most `most`; empty at its end. Blocks until there are some; `cancelled` once the
+/// eventfd `leave` is set.
 [[nodiscard]] Result<std::string> read_stdin(int leave, std::size_t most);
 
-/// What comes on stdin, until its end; `bytes` of its summary says how much that was.
+/// Produces the bytes of stdin until its end; `bytes` of its summary is their number.
 [[nodiscard]] Result<ByteProducer> standard_input();
 
 }  // namespace skiff::container

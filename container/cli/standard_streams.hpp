@@ -2,9 +2,9 @@
 
 namespace skiff::container {
 
-/// For the beginning of main, before anything is opened: a descriptor of 0 to 2 that is closed would be given to the
-/// next file or socket. A closed stdin is at its end from then on, nothing can be written to a closed stdout (EBADF, as
-/// before), and nobody reads a closed stderr.
+/// Opens closed descriptors among 0 to 2, which the next file or socket would get otherwise. Call it at the beginning
+/// of main, before any file is opened. A closed stdin is then at its end, writes to a closed stdout still fail with
+/// EBADF, and a closed stderr discards its output.
 void hold_standard_streams() noexcept;
 
 }  // namespace skiff::container

@@ -15,13 +15,13 @@
 namespace skiff::container {
 namespace {
 
-// What a signal handler needs is global.
+// Global, because a signal handler needs them.
 termios g_before{};
 std::atomic<bool> g_is_raw = false;
 
 void restore_and_die(int signal) {
   restore_terminal();
-  // The handler was reset when it was called (SA_RESETHAND): this time the default does its work.
+  // The handler was reset when it was called (SA_RESETHAND), so this raises the default action.
   ::raise(signal);
 }
 
@@ -40,7 +40,7 @@ std::optional<TerminalSize> terminal_size() {
   for (const int fd : {STDOUT_FILENO, STDIN_FILENO, STDERR_FILENO}) {
     winsize size{};
     if (::ioctl(fd, TIOCGWINSZ, &size) != 0) continue;
-    // A terminal that was never told its size says zero.
+    // A terminal whose size was never set reports zero.
     if (size.ws_col == 0 || size.ws_row == 0) return TerminalSize{};
     return TerminalSize{.columns = size.ws_col, .rows = size.ws_row};
   }

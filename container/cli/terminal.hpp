@@ -12,19 +12,19 @@ struct TerminalSize {
   int rows = 24;
 };
 
-/// Of the first of stdout, stdin, stderr that is a terminal.
+/// The size of the first of stdout, stdin, stderr that is a terminal.
 [[nodiscard]] std::optional<TerminalSize> terminal_size();
 
-/// For wrapping text: 100 when there is no terminal.
+/// The width for wrapping text; 100 if there is no terminal.
 [[nodiscard]] std::size_t text_width();
 
-/// Whether stderr is for eyes: progress may be drawn there.
+/// True if stderr is a terminal on which progress may be drawn.
 [[nodiscard]] bool shows_progress();
-/// Whether stdout may be coloured: a terminal, NO_COLOR not set (https://no-color.org), TERM not dumb.
+/// True if stdout may be coloured: it is a terminal, NO_COLOR is not set (https://no-color.org), and TERM is not dumb.
 [[nodiscard]] bool shows_colour();
 
-/// Passes each key on as it is typed, without echo, as long as it lives. Whatever way the program ends, the terminal
-/// gets its modes back: by this object, by `restore_terminal`, or by a handler of the signals that a crash raises.
+/// While it lives, the terminal passes on each key as it is typed, without echo. However the program ends, the
+/// terminal's modes are restored: by this object, by `restore_terminal`, or by a handler of the signals of a crash.
 class RawTerminal {
  public:
   /// stdin must be a terminal.
@@ -38,7 +38,7 @@ class RawTerminal {
   bool owns_ = true;
 };
 
-/// Undoes what `RawTerminal` did, if it did. Async-signal-safe.
+/// Restores the modes that `RawTerminal` has changed, if any. Async-signal-safe.
 void restore_terminal() noexcept;
 
 }  // namespace skiff::container

@@ -54,7 +54,7 @@ void TraceRun::finish(int status) {
         ": " + why);
   }
   if (!quiet_ && tracer_->dropped() > 0)
-    say("tracing: " + std::to_string(tracer_->dropped()) + " spans more were dropped");
+    say("tracing: " + std::to_string(tracer_->dropped()) + " further spans were dropped");
   if (!sent) ::_exit(status);
 }
 

@@ -9,11 +9,11 @@
 
 namespace skiff::container {
 
-/// The trace of one run of a command, if one is asked for by the variables of OpenTelemetry.
+/// The trace of one run of a command, if the variables of OpenTelemetry ask for it.
 class TraceRun {
  public:
-  /// What is wrong with the variables is said on stderr unless `quiet`. Commands that no list shows are not traced,
-  /// nor are those that trace each request.
+  /// Reports errors in the variables on stderr unless `quiet`. Commands that are not listed, or that trace each
+  /// request, are not traced.
   TraceRun(const Command& command, bool quiet);
   ~TraceRun();
   TraceRun(const TraceRun&) = delete;
@@ -22,8 +22,8 @@ class TraceRun {
   [[nodiscard]] TraceParent here() const { return span_.here(); }
   void fail(const Error& error) { span_.fail(error); }
 
-  /// Sends what was recorded, for at most the configured time. Should name resolution hang even then, the process ends
-  /// here, with `status`: a resolver can't be interrupted. Call it when everything else is done.
+  /// Sends the spans within the configured time. If name resolution still hangs then, the process ends here with
+  /// `status`, because a resolver cannot be interrupted. Call it when everything else is done.
   void finish(int status);
 
  private:

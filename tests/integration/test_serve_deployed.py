@@ -25,7 +25,7 @@ def test_doctor_says_how_a_server_gets_its_first_key(serving):
 def test_doctor_says_that_keys_are_over(serving):
     serving.key("brief", "--ttl", "1ms")
     found = checks(serving, status=125)["API keys"]
-    assert not found["passed"] and "the time of each is over" in found["detail"]
+    assert not found["passed"] and "all of them have expired" in found["detail"]
 
 
 def test_doctor_asks_the_server_that_is_named(serving):

@@ -2,7 +2,7 @@
 
 #include "container/cli/command.hpp"
 
-/// One file each.
+/// Each command has its own file.
 namespace skiff::container {
 
 [[nodiscard]] Command run_command();
@@ -52,7 +52,7 @@ namespace skiff::container {
 [[nodiscard]] Command version_command();
 [[nodiscard]] Command licenses_command();
 [[nodiscard]] Command completion_command();
-/// What the completion scripts call; without a group, so that no list shows it.
+/// The command that the completion scripts call; it has no group, so no list shows it.
 [[nodiscard]] Command complete_command();
 
 }  // namespace skiff::container

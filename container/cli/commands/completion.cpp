@@ -15,7 +15,7 @@
 namespace skiff::container {
 namespace {
 
-/// Begins a line of `__complete` that is not a candidate.
+/// The first character of a line of `__complete` that is not a candidate.
 constexpr char kMarks = ':';
 
 class Completion final : public Invocation {
@@ -30,7 +30,7 @@ class Completion final : public Invocation {
   }
 };
 
-/// What the scripts ask at each Tab. It never says anything but candidates.
+/// The scripts call this command at each Tab. It prints only candidates.
 class Complete final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -63,7 +63,7 @@ class Complete final : public Invocation {
     }
     std::string text;
     for (const std::string& one : known) {
-      // A line is a candidate. One that could be two, or another thing than it seems, is none.
+      // Each line is a candidate, so skip texts that could be read as two lines or as something else.
       if (one.starts_with(typed) && is_printable(one) && !one.starts_with(kMarks)) text += one + "\n";
     }
     for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
@@ -105,7 +105,7 @@ class Complete final : public Invocation {
     co_return ids;
   }
 
-  /// The entries of the directory that is typed so far, with what stands before the path.
+  /// The entries of the directory that was typed so far, with the text before the path.
   static Task<std::vector<std::string>> paths(Context* context, std::string sandbox, std::string typed,
                                               std::string before) {
     const std::size_t slash = typed.rfind('/');
@@ -114,7 +114,7 @@ class Complete final : public Invocation {
     if (!directory.empty()) url += "&path=" + protocol::percent_encode(directory);
     auto found = co_await items(context, std::move(sandbox), std::move(url), "name");
     for (std::string& one : found) {
-      // Never a flag of ours.
+      // The shell must not take the entry for a flag.
       const bool is_like_a_flag = before.empty() && directory.empty() && one.starts_with('-');
       one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(directory));
     }
@@ -139,7 +139,7 @@ Command completion_command() {
 Command complete_command() {
   return {.name = "__complete",
           .group = "",
-          .summary = "candidates for the words after --, one a line",
+          .summary = "candidates for the words after --, one per line",
           .rest = Rest::optional,
           .make = &make_invocation<Complete>};
 }

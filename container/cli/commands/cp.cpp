@@ -26,7 +26,7 @@
 namespace skiff::container {
 namespace {
 
-/// NAME:PATH; a path with a slash before the colon is none, nor is one without a colon.
+/// NAME:PATH. A path without a colon, or with a slash before it, is local.
 struct Remote {
   std::string name;
   std::string path;
@@ -39,7 +39,8 @@ std::optional<Remote> remote_of(const std::string& text) {
   return Remote{text.substr(0, colon), path.empty() ? "." : path};
 }
 
-/// The destination of several. "NAME:" is the sandbox's own directory, and a slash behind it would be the container's.
+/// The destination of several sources as a directory. "NAME:" is the sandbox's directory; a slash behind it would mean
+/// the container's root.
 std::string as_directory(const std::string& to) {
   if (to.ends_with('/')) return to;
   return to + (remote_of(to) && to.find(':') + 1 == to.size() ? "./" : "/");
@@ -47,7 +48,7 @@ std::string as_directory(const std::string& to) {
 
 constexpr std::size_t kArchiveBlock = std::size_t{256} << 10U;
 
-/// Redraws one line some times a second, and when all is there.
+/// Redraws one line some times a second, and at the end.
 class Meter {
  public:
   Meter() = default;
@@ -67,7 +68,7 @@ class Meter {
     const auto rate = static_cast<unsigned long long>(seconds > 0 ? static_cast<double>(bytes) / seconds : 0);
     std::string line = "\r\033[K" + format_size(bytes);
     if (total) {
-      // What grows meanwhile is more than was counted.
+      // Files that grow meanwhile make it more than was counted.
       const std::uint64_t percent = is_all ? 100 : bytes * 100 / *total;
       line += " of " + format_size(std::max(bytes, *total)) + "  " + std::to_string(percent) + "%";
     }
@@ -84,7 +85,7 @@ class Meter {
   std::chrono::steady_clock::time_point last_ = began_;
 };
 
-/// What was copied so far.
+/// Adds the summary of one copy.
 void add(TarSummary& all, TarSummary one) {
   all.entries += one.entries;
   all.bytes += one.bytes;
@@ -103,7 +104,7 @@ void tell(std::uint64_t number, const char* what, const std::vector<std::string>
   say(text);
 }
 
-/// Says what is not in a copy. True if that is something that was asked for.
+/// Reports the files that are not in a copy. True if they should have been.
 bool tell_left_out(const TarSummary& all) {
   if (all.skipped > 0) say(std::to_string(all.skipped) + " sockets, pipes or devices were left out");
   tell(all.left_out, " links were left out, because they lead outside the copy:", all.shown);
@@ -111,14 +112,14 @@ bool tell_left_out(const TarSummary& all) {
   return all.left_out > 0 || all.missing > 0;
 }
 
-/// Where a tar archive comes from or goes to in place of a file.
+/// The name that means a tar archive on stdin or stdout.
 constexpr const char* kStream = "-";
 
-/// A session of ours goes by itself when skiff was killed.
+/// Idle time of a session of skiff's own, after which it is removed if skiff was killed.
 constexpr std::chrono::milliseconds kOrphanTime = std::chrono::hours{1};
 
-/// One connection for all that is of one sandbox, and the session by whose roots its paths go. Like every connection it
-/// ends with the work: it would keep the reactor running.
+/// One connection for all copies of a sandbox, and the session that its paths use. The connection must be closed at the
+/// end: it would keep the reactor running.
 class Agents {
  public:
   Agents(Context* context, std::string session) : context_{context}, session_{std::move(session)} {}
@@ -132,16 +133,16 @@ class Agents {
     co_return agent_.get();
   }
 
-  /// docker and kubectl take paths from the root of the container, and the files of a sandbox are those of its own
-  /// directory. So one that leads elsewhere goes by a session of ours, with the container's root among its roots: it
-  /// reaches what a command of the sandbox could. Where there is no container, or no such session is made, it stays
-  /// with the one that was asked for, which says why not.
+  /// The session to use for a path. docker and kubectl take paths from the root of the container, but a session reaches
+  /// only its roots. So a path that leads elsewhere uses a session of skiff's own that has the container's root, too:
+  /// it reaches the same files as a command in the sandbox. If there is no container, or that session cannot be
+  /// created, the user's session is used, and its error says why the path is refused.
   Task<std::string> session_for(std::string path) {
     if (session_ != kDefaultSession || !path.starts_with('/')) co_return session_;
     auto driver = co_await context_->driver();
     if (!driver || (*driver)->name() == "local" || !co_await leads_elsewhere(std::move(path))) co_return session_;
     if (!whole_.empty()) co_return whole_;
-    whole_ = new_id("cp");  // known before it is there: an answer may be lost
+    whole_ = new_id("cp");  // chosen here, so that `close` removes the session even if the answer is lost
     nlohmann::json request{{"id", whole_}, {"idle_timeout_ms", kOrphanTime.count()}};
     request["extra_roots"].push_back({{"path", "/"}, {"access", "rw"}});
     std::string body = request.dump();
@@ -150,7 +151,7 @@ class Agents {
     co_return whole_.empty() ? session_ : whole_;
   }
 
-  /// Removes the session of ours; whatever was copied by it has ended.
+  /// Removes skiff's own session. All copies have ended.
   Task<> close() {
     if (whole_.empty()) co_return;
     agent_->http().close();
@@ -171,7 +172,7 @@ class Agents {
   Context* context_;
   std::string session_;
   std::string name_ = {};
-  std::string whole_ = {};  ///< the session of ours, once there is one
+  std::string whole_ = {};  ///< skiff's own session, if there is one
   std::unique_ptr<AgentClient> agent_ = {};
 };
 
@@ -210,7 +211,7 @@ class Copy final : public Invocation {
     Failures failures{"cp", "copied", sources.size()};
     TarSummary all;
     for (const std::string& source : sources) {
-      // Of several each goes below the destination, which is a directory then.
+      // If there are several sources, the destination is a directory.
       const std::string into = sources.size() > 1 ? as_directory(to) : to;
       auto copied = co_await copy(agents, source, into, shows_progress() && !context->options().quiet);
       if (copied) {
@@ -252,7 +253,7 @@ class Copy final : public Invocation {
     co_return copied;
   }
 
-  /// Where `session_for` could not help.
+  /// Explains a path that is outside of the session's roots.
   static Error explained(Error error, const Remote& remote, bool is_out) {
     if (error.code != Errc::path_escapes_root || !remote.path.starts_with('/')) return error;
     error.message += "; " + remote.name + ":PATH without a / begins at the sandbox's directory, and `skiff exec ";
@@ -302,11 +303,10 @@ Command cp_command() {
           "and to that name otherwise; DIR/. means the contents of DIR. Several sources are copied into a directory,\n"
           "which skiff creates if necessary. In a sandbox, PATH is relative to its directory, or with a leading / to\n"
           "the root of its container, which the local driver does not have. skiff keeps modes, times, links and hard\n"
-          "links. A destination that is a link is followed. skiff says what it leaves out, or what shrank while it "
-          "was\n"
-          "copied, and exits with 1 then: files that can't be read and, from a sandbox, links that lead outside the\n"
-          "copy. It also says how many sockets, pipes and devices it leaves out. - is a tar archive: read from stdin,\n"
-          "or written to stdout.\n"
+          "links. A destination that is a link is followed. skiff leaves out files that cannot be read and, from a\n"
+          "sandbox, links that lead outside the copy. It reports them, and files that shrank while they were copied,\n"
+          "and exits with 1 then. It also reports how many sockets, pipes and devices it leaves out. - means a tar\n"
+          "archive: it is read from stdin, or written to stdout.\n"
           "\n"
           "  skiff cp src demo:work\n"
           "  skiff cp demo:work/result.json .\n"

@@ -22,7 +22,7 @@ std::string json_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Nested members as a.b, texts without quotes, empty ones left out.
+/// Lists nested members as a.b and texts without quotes; leaves out empty ones.
 void flatten(const json& value, const std::string& prefix, const std::string& indent, Rows& rows) {
   for (const auto& [key, member] : value.items()) {
     std::string name = prefix;
@@ -38,7 +38,7 @@ void flatten(const json& value, const std::string& prefix, const std::string& in
   }
 }
 
-/// A list of objects, one a line, with those columns.
+/// A list of objects, one per line, with these columns.
 struct Section {
   const char* key;
   const char* title;
@@ -67,7 +67,7 @@ std::string table_section(const Section& section, const json& items, long long n
   return "\n" + std::string{section.title} + ":\n" + format_table(rows);
 }
 
-/// What a person reads: the plain fields first, then a section for each that has several.
+/// The page for people: the plain fields first, then a section for each list.
 std::string page_of(const json& value) {
   const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
   constexpr std::array kFirst{"name",  "state",      "reason",     "driver",  "id",        "owner",
@@ -132,7 +132,8 @@ class Describe final : public Invocation {
   }
 
  private:
-  /// What the agent says of itself. One that hangs, or ends now, does not keep what the driver knows from being told.
+  /// The agent's description of itself. An agent that hangs or ends does not prevent the driver's data from being
+  /// shown.
   static Task<json> ask_agent(Context* context, std::string name) {
     auto agent = co_await context->agent(std::move(name));
     if (!agent) co_return json{{"agent", {{"error", agent.error().message}}}};
@@ -153,7 +154,7 @@ class Describe final : public Invocation {
     co_return told;
   }
 
-  /// What the cluster says of its Pod, where there is one.
+  /// The cluster's data about its Pod, if it has one.
   static Task<json> ask_cluster(Context* context, Sandbox sandbox) {
     const auto pod = sandbox.details.find("pod");
     const auto home = sandbox.details.find("namespace");

@@ -71,7 +71,7 @@ class Doctor final : public Invocation {
  private:
   static Task<Result<std::vector<Check>>> examine_driver(Context* context, Driver* driver) {
     std::vector<Check> checks = co_await driver->examine();
-    // What comes first is whether the host answers at all.
+    // The first check says whether the host answers.
     const bool answers = checks.front().passed;
     // A skiffd that somebody else has started may have any version.
     if (answers && driver->name() != "direct" && driver->name() != "serve")

@@ -78,7 +78,7 @@ class Exec final : public Invocation {
   }
 
  private:
-  /// In a cluster agents are not root: whose the commands are is said where the sandbox is made.
+  /// Agents in a cluster are not root: the user of commands is chosen when the sandbox is created.
   static Error explained(Error error) {
     if (error.code == Errc::cannot_switch_user)
       error.message += "; `skiff up NAME -u UID` creates a sandbox with another user";

@@ -19,7 +19,7 @@ class FilesCat final : public Invocation {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0), {.scope = "read"}));
     std::string buffer(kFileBlock, '\0');
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-      // A slash as %2F, so that even ../x arrives as it is and the agent judges it.
+      // Encode slashes as %2F, so that ../x arrives unchanged and the agent decides about it.
       SKIFF_CO_TRY_VOID(co_await agent->open(session_.files() + "/" + protocol::percent_encode(arguments.words[i])));
       for (;;) {
         SKIFF_CO_TRY(auto got, co_await agent->http().read_some(buffer));

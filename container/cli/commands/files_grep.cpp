@@ -14,7 +14,7 @@
 namespace skiff::container {
 namespace {
 
-/// As grep(1) has it.
+/// The exit status of grep(1) for errors.
 constexpr int kIncomplete = 2;
 
 class FilesGrep final : public Invocation {

@@ -20,7 +20,7 @@ struct Ports {
   std::uint16_t remote = 0;
 };
 
-/// PORT, LOCAL:REMOTE, or :REMOTE for any free local one, as kubectl has it.
+/// Parses PORT, LOCAL:REMOTE, or :REMOTE for any free local port, as in kubectl.
 Result<Ports> parse_ports(const std::string& text) {
   const auto number = [](std::string_view digits, std::uint16_t& into) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
@@ -71,7 +71,7 @@ class Forward final : public Invocation {
       }
       return accept(listeners.back().get(), &group, driver, name, remotes_.back());
     };
-    // It ends by being interrupted.
+    // Only an interrupt ends it.
     co_await finally(std::move(forward), [&] { return end_tasks(&group); });
     co_return 0;
   }
@@ -79,7 +79,8 @@ class Forward final : public Invocation {
  private:
   using Listeners = std::vector<std::unique_ptr<protocol::Listener>>;
 
-  /// One listener an address. The two loopbacks of localhost have one port; a machine without IPv6 has only one.
+  /// Listens on each address. Both loopback addresses of localhost get the same port; a machine without IPv6 has only
+  /// one.
   [[nodiscard]] Result<Listeners> listen(Executor executor, Ports ports) const {
     std::vector<protocol::Address> addresses;
     for (const std::string& text : addresses_) {

@@ -20,7 +20,7 @@ nlohmann::json to_json_value(const std::vector<Verdict>& verdicts) {
   return items;
 }
 
-/// One in which something hangs holds up none of the others.
+/// Namespaces at the same time, so that one that hangs does not delay the others.
 constexpr std::size_t kNamespacesAtOnce = 16;
 
 class Gc final : public Invocation {

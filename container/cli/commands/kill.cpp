@@ -20,7 +20,8 @@
 namespace skiff::container {
 namespace {
 
-/// A command that catches the signal may take longer: then only that is said.
+/// Time to wait for the command's end. A command that catches the signal may take longer; skiff then reports that it
+/// still runs.
 constexpr std::chrono::milliseconds kEndTime{3'000};
 constexpr std::chrono::milliseconds kBetweenKillLooks{100};
 constexpr int kMostLooks = 10;
@@ -51,7 +52,7 @@ class Kill final : public Invocation {
     SKIFF_CO_TRY_VOID(co_await agent->post(command_path(session_, id) + "/signal", std::move(body)));
     SKIFF_CO_TRY(const bool has_ended, co_await wait_for_end(agent.get(), id));
     auto left = has_ended ? co_await count_processes(agent.get(), id) : std::nullopt;
-    // They have the signal, and need a moment.
+    // The processes have the signal and need a moment to end.
     for (int looks = 0; left && *left > 0 && looks < kMostLooks; ++looks) {
       co_await pause(kBetweenKillLooks);
       left = co_await count_processes(agent.get(), id);
@@ -67,14 +68,14 @@ class Kill final : public Invocation {
   }
 
  private:
-  /// How many processes a command has; nothing if the agent does not say it.
+  /// The number of a command's processes; nullopt if the agent does not report them.
   Task<std::optional<std::size_t>> count_processes(AgentClient* agent, std::string id) const {
     auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/processes");
     if (!all) co_return std::nullopt;
     co_return std::ranges::count_if(*all, [&id](const auto& one) { return text_at(one, "command") == id; });
   }
 
-  /// Whether the command has ended: not at once for one that catches the signal.
+  /// True if the command ends within that time.
   Task<Result<bool>> wait_for_end(AgentClient* agent, std::string id) const {
     const bool is_for_ending = std::ranges::count(kEnding, signal_) > 0;
     const std::string query = is_for_ending ? "?wait_ms=" + std::to_string(kEndTime.count()) : "";
@@ -82,7 +83,7 @@ class Kill final : public Invocation {
     co_return text_at(now, "state") == "ended";
   }
 
-  /// The one that runs; with several nobody knows which is meant.
+  /// The id of the only running command; an error if there are several.
   Task<Result<std::string>> only_command(AgentClient* agent, std::string name) const {
     SKIFF_CO_TRY(auto all, co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) +
                                                      "/commands?limit=1000"));

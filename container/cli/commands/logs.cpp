@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// More of a log than this does not belong on a terminal: `skiff logs --from` gives all.
+/// Largest log that is read as a whole; `skiff logs --from` prints larger ones.
 constexpr std::size_t kLongestLog = std::size_t{256} << 20U;
 
 class Logs final : public Invocation {
@@ -101,7 +101,7 @@ class Logs final : public Invocation {
       if (end <= from_) co_return 0;
     }
     CommandStream command{context.executor(), endpoint, session_, id};
-    // One who only looks on never holds the command up.
+    // A reader of the log must not block the command.
     command.attach({.from = from_, .lossless = false});
     SKIFF_CO_TRY(const auto shown_all, co_await stay_attached(&context, &command, std::move(options)));
     co_return shown_all.is_incomplete ? 1 : 0;
@@ -135,7 +135,7 @@ class Logs final : public Invocation {
     co_return 0;
   }
 
-  /// Each line of it has its time already.
+  /// Prints a log file, whose lines have their times already.
   [[nodiscard]] Result<int> show_file(const std::string& path) const {
     if (previous_ || since_.count() > 0 || timestamps_) {
       return fail(Errc::invalid_field,
@@ -148,7 +148,7 @@ class Logs final : public Invocation {
     return 0;
   }
 
-  /// The offset of a byte of all the texts together: there may be gaps between them.
+  /// The offset of a byte, given by its index in all texts together: there may be gaps between them.
   static std::optional<std::uint64_t> offset_at(const std::vector<TimedOutput>& events, std::size_t index) {
     for (const TimedOutput& one : events) {
       if (index < one.bytes.size()) return one.offset + index;
@@ -157,7 +157,7 @@ class Logs final : public Invocation {
     return std::nullopt;
   }
 
-  /// Where the last `lines` lines of a text begin; nothing when it has fewer.
+  /// Where the last `lines` lines of a text begin; nullopt if it has fewer.
   static std::optional<std::size_t> begin_of_last_lines(std::string_view text, std::uint64_t lines) {
     if (lines == 0) return text.size();
     std::string_view rest = text;
@@ -180,18 +180,18 @@ class Logs final : public Invocation {
       std::string text;
       for (const TimedOutput& one : events) text += one.bytes;
       if (const auto at = begin_of_last_lines(text, lines)) co_return offset_at(events, *at).value_or(end);
-      // What the agent has dropped is not there to be counted, and is told by whoever reads from its beginning.
+      // Lines that the agent has dropped cannot be counted; reading from the beginning reports the gap.
       if (begin == 0 || first > begin) co_return 0;
     }
   }
 
-  /// When what --since means begins, in milliseconds since 1970.
+  /// The time at which --since begins, in milliseconds since 1970.
   [[nodiscard]] long long oldest_ms() const {
     if (since_.count() == 0) return std::numeric_limits<long long>::min();
     return std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count() - since_.count();
   }
 
-  /// Where the output since that time begins: at `end` when all of it is older.
+  /// The offset of the first output since that time; `end` if all of it is older.
   Task<Result<std::uint64_t>> offset_of_time(AgentClient* agent, std::string id, std::uint64_t end) const {
     SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), 0, kLongestLog));
     const long long oldest = oldest_ms();
@@ -200,7 +200,7 @@ class Logs final : public Invocation {
     co_return first == events.end() ? end : first->offset;
   }
 
-  /// What was printed up to now, each line with its time, or those since some time.
+  /// Prints the output up to now, with the time of each line, or only lines since a time.
   Task<Result<int>> show_lines(AgentClient* agent, std::string id) const {
     SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), 0, kLongestLog));
     const long long oldest = oldest_ms();
@@ -209,7 +209,7 @@ class Logs final : public Invocation {
     std::uint64_t lost = 0;
     for (const TimedOutput& one : events) {
       if (!one.bytes.empty() && unix_ms(one.time) < oldest) continue;
-      // What was dropped before the first one may be older.
+      // Output that was dropped before the first of them may be older.
       if (since_.count() == 0 || !text.empty()) lost += one.lost_before;
       for (const char c : one.bytes) {
         if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";

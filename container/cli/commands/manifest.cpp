@@ -20,7 +20,7 @@
 namespace skiff::container {
 namespace {
 
-/// YAML documents, with -o json a List, with -o name their names.
+/// Prints YAML documents, a List with -o json, or names with -o name.
 Result<int> print_objects(const Options& options, std::vector<kube::Object> objects) {
   nlohmann::json items = nlohmann::json::array();
   std::string documents;
@@ -64,7 +64,7 @@ class Manifest final : public Invocation {
   }
 
  private:
-  /// Nothing says that there is one.
+  /// True if no cluster is configured.
   static bool has_no_cluster(Context& context) {
     const Options& options = context.options();
     if (options.driver != "pod" && options.driver != "auto") return false;

@@ -7,11 +7,11 @@
 
 namespace skiff::container {
 
-/// Prints what the driver would make, as YAML documents or, with -o json, as a List. Gives the exit status.
-/// `to_be_applied` as in driver.hpp.
+/// Prints the objects that the driver would create, as YAML documents or, with -o json, as a List. Returns the exit
+/// status. `to_be_applied` as in driver.hpp.
 [[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied);
 
-/// The same without asking a cluster for anything; stderr says what could not be found out. Only for the driver `pod`.
+/// Prints them without contacting a cluster; stderr says what remains unknown. Only for the driver `pod`.
 [[nodiscard]] Result<int> print_offline_manifest(const Context& context, SandboxSpec spec);
 
 }  // namespace skiff::container

@@ -24,13 +24,13 @@
 namespace skiff::container {
 namespace {
 
-/// A sandbox whose skiff was killed outright ends by itself this long afterwards.
+/// Idle time after which a sandbox ends by itself if its skiff was killed.
 constexpr std::chrono::milliseconds kAbandonedTime = std::chrono::minutes{5};
-/// For the model: who reads what it does is told by the driver's notice.
+/// A notice for the model; the user gets the driver's notice.
 constexpr std::string_view kNotIsolated =
     "This is the user's own machine, not an isolated sandbox: commands run as the user, and reach the user's files, "
     "programs and network.";
-/// What is under way when the client closes stdin has this long to be answered.
+/// Time for the answers to requests that are under way when the client closes stdin.
 constexpr std::chrono::seconds kLastAnswers{10};
 
 Task<> read_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks, Result<TarSummary>* outcome) {
@@ -56,7 +56,7 @@ class Mcp final : public Invocation {
     SKIFF_CO_TRY(auto input, standard_input());
     BlockingPool pool{"skiff-stdin", 1};
     ToReactor blocks{context.executor(), McpBridge::kLongestLine};
-    // A client that takes no answers has left, also if it goes on asking.
+    // A client that does not read answers has left, even if it goes on sending requests.
     int failure = 0;
     Result<TarSummary> read;
     const auto write = [&](std::string_view line) {
@@ -96,7 +96,7 @@ class Mcp final : public Invocation {
     co_return co_await context->endpoint(made_->name);
   }
 
-  /// Of a line that is too long the beginning alone is kept, to be refused.
+  /// Splits the input into lines. Only the beginning of a line that is too long is kept, to be refused.
   static Task<> take_lines(McpBridge* bridge, ToReactor blocks) {
     std::string line;
     bool was_refused = false;

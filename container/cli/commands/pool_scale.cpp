@@ -50,7 +50,7 @@ class PoolScale final : public Invocation {
   }
 
  private:
-  /// Said once, in one of three ways.
+  /// The size, which must be given exactly once, in one of three ways.
   Result<unsigned> wanted_size(const SettingsTable::Arguments& arguments) const {
     const auto is_given = [&](std::string_view flag) { return std::ranges::count(arguments.given, flag); };
     const auto ways = is_given("--size") + is_given("--replicas") + (arguments.words.size() > 1 ? 1 : 0);

@@ -24,7 +24,7 @@ class PoolStatusOf final : public Invocation {
       all.push_back(std::move(one));
     }
     if (!shown) co_return std::unexpected{std::move(shown.error())};
-    // Where no controller keeps it full, one that was cut off may have left it short.
+    // Without a controller, a skiff that was interrupted may have left the pool too small.
     auto driver = co_await context.driver();
     if (!driver || (*driver)->name() != "pod" || context.options().quiet) co_return 0;
     for (const PoolStatus& pool : all) {

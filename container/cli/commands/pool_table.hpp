@@ -9,15 +9,15 @@
 #include "container/cli/context.hpp"
 #include "container/sandbox/pools.hpp"
 
-/// What the commands of `skiff pool` have in common.
+/// Functions that the commands of `skiff pool` share.
 namespace skiff::container {
 
-/// The pools of the driver that was asked for; `not_supported` when it has none.
+/// The pools of the selected driver; `not_supported` if it has none.
 [[nodiscard]] Task<Result<Pools*>> pools_of(Context* context);
 
 /// Prints one pool.
 [[nodiscard]] Result<> show_pool(const Context& context, const PoolStatus& pool);
-/// Prints a list of them.
+/// Prints a list of pools.
 [[nodiscard]] Result<> show_pools(const Context& context, const std::vector<PoolStatus>& pools);
 
 }  // namespace skiff::container

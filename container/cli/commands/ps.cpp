@@ -25,12 +25,12 @@ namespace {
 constexpr std::string_view kGreen = "\033[32m";
 constexpr std::string_view kRed = "\033[31m";
 
-/// How often a watch looks: a driver has lists, and no news.
+/// Interval of --watch: drivers have lists, but no events.
 constexpr std::chrono::seconds kWatchPause{2};
-/// Agents that are asked at once when they were used last.
+/// Number of agents that are asked at the same time when they were last used.
 constexpr std::size_t kAskedAtOnce = 16;
 
-/// One row: where it was found, when several namespaces were looked at.
+/// One row, with its namespace if several are listed.
 struct Listed {
   std::string namespace_name;
   Sandbox sandbox;
@@ -87,7 +87,7 @@ class Ps final : public Invocation {
                      "--all-namespaces");
     }
     names_ = std::move(arguments.words);
-    // Only where it was said here: what a variable says is meant for all commands.
+    // Only the flag counts here: a variable is meant for all commands.
     only_names_ = std::ranges::count(arguments.given, "--quiet") > 0 && context.options().output == "table";
     std::map<std::string, std::string> before;
     for (bool is_first = true;; is_first = false) {
@@ -140,7 +140,7 @@ class Ps final : public Invocation {
     co_return found;
   }
 
-  /// An agent that does not answer leaves it unknown.
+  /// Asks an agent for the time of its last use, which stays unknown if the agent does not answer.
   static Task<> ask_for_use(Context* context, Listed* one) {
     if (one->sandbox.state != SandboxState::running || !one->last_used_at.empty()) co_return;
     auto agent = co_await context->agent(one->sandbox.name);
@@ -167,7 +167,7 @@ class Ps final : public Invocation {
     for (const std::string& name : names_) {
       auto sandbox = co_await driver->get(name);
       if (!sandbox) {
-        // `get events`: a kind of objects, for who knows kubectl.
+        // For users of kubectl, the name may be a kind of objects, as in `get events`.
         const std::string_view line = line_for_command(name);
         if (!line.empty()) sandbox.error().message += "; for " + name + " there is: " + std::string{line};
         co_return std::unexpected{std::move(sandbox.error())};
@@ -187,10 +187,10 @@ class Ps final : public Invocation {
       keys.emplace_back(key.empty() ? nlohmann::json{} : std::move(key.front()), i);
     }
     if (!is_somewhere && !items.empty()) {
-      return fail(
-          Errc::invalid_field,
-          "--sort-by " + sort_by_ + ": none has that; there are " + known_paths(to_json_value(items[0].sandbox)),
-          "--sort-by");
+      return fail(Errc::invalid_field,
+                  "--sort-by " + sort_by_ + ": no sandbox has this field; the fields are " +
+                      known_paths(to_json_value(items[0].sandbox)),
+                  "--sort-by");
     }
     std::ranges::sort(keys, [](const auto& a, const auto& b) {
       return a.first == b.first ? a.second < b.second : a.first < b.first;
@@ -201,7 +201,7 @@ class Ps final : public Invocation {
     return {};
   }
 
-  /// At first all of them, then what differs from `before`.
+  /// Prints all sandboxes the first time, and then changes since `before`.
   Result<> show(const Context& context, Found found, bool is_first, std::map<std::string, std::string>& before) const {
     if (watch_) {
       std::map<std::string, std::string> now;
@@ -235,11 +235,11 @@ class Ps final : public Invocation {
     }
     if (only_names_) return print(printable_lines(names));
     const std::string& form = context.options().output;
-    // A table has colours, which `show` takes for what a sandbox says.
+    // Print a table here: `show` would escape its colours.
     if (form == "table" || form == "wide") {
       return print(table_of(found.items, form == "wide", is_first && !no_headers_));
     }
-    // Of one that is named, the thing itself, as kubectl has it.
+    // As in kubectl, a single named sandbox is printed as an object.
     if (names_.size() == 1 && !watch_ && items.size() == 1) return context.show(items.front(), "", names);
     nlohmann::json value{{"items", std::move(items)}};
     if (!found.next.empty()) value["next"] = found.next;

@@ -65,7 +65,7 @@ class Rbac final : public Invocation {
                     .name_prefix = options.name_prefix};
     role_.namespace_name = options.access.namespace_name;
     SKIFF_CO_TRY(auto objects, tenants_.empty() ? role_of(wanted) : roles_of_server(std::move(wanted)));
-    // A Role is for kubectl: what is a table elsewhere is YAML here.
+    // A Role is for kubectl, so the default output is YAML instead of a table.
     if (options.output == "table" || options.output == "wide" || options.output == "yaml") {
       SKIFF_CO_TRY_VOID(print(yaml_documents(objects)));
       co_return 0;
@@ -77,7 +77,7 @@ class Rbac final : public Invocation {
   }
 
  private:
-  /// The name of --gateway. A Role holds in one namespace.
+  /// The name of the Gateway in --gateway, which must be in the Role's namespace.
   [[nodiscard]] Result<std::string> own_gateway(const Options& options) const {
     const std::size_t slash = options.gateway.find('/');
     if (slash == std::string::npos) return options.gateway;
@@ -94,7 +94,7 @@ class Rbac final : public Invocation {
     return role_objects(rules, role_);
   }
 
-  /// Of a server whose sandboxes are in other namespaces than itself.
+  /// The roles of a server whose sandboxes are in other namespaces.
   [[nodiscard]] Result<std::vector<nlohmann::json>> roles_of_server(RightsOf wanted) const {
     if (wanted.commands != std::vector<std::string>{"serve"}) {
       return fail(Errc::invalid_field, "--tenant works only with `skiff rbac serve`", "--tenant");

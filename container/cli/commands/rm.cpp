@@ -20,7 +20,7 @@
 namespace skiff::container {
 namespace {
 
-/// What is to be removed: whoever has the name, or the one that has this id.
+/// A sandbox to remove: the one with this name, or only the one with this id.
 struct Chosen {
   std::string name;
   std::string id = {};
@@ -53,7 +53,7 @@ class Rm final : public Invocation {
       co_return fail(Errc::invalid_field, is_by_list ? std::string{all_ ? "--all" : "--label"} + " takes no names"
                                                      : "name what to remove, or say --all or --label NAME=VALUE");
     }
-    // No name has a dot but that of somebody's claim.
+    // Only a foreign claim's name may contain a dot.
     const auto file = std::ranges::find_if(arguments.words, [](const std::string& name) {
       return !name.starts_with("claim/") &&
              (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"));
@@ -69,11 +69,11 @@ class Rm final : public Invocation {
     if (is_by_list) {
       SKIFF_CO_TRY(chosen, co_await list_chosen(driver, context.options().owner));
     }
-    // A name that is given twice is one sandbox.
+    // A name that is given twice means one sandbox.
     std::set<std::string> seen;
     std::erase_if(chosen, [&seen](const Chosen& one) { return !seen.insert(one.name).second; });
     std::vector<std::optional<Result<bool>>> outcomes(chosen.size());
-    // All of them at once: one that is slow to end holds nothing up.
+    // Remove all at the same time, so that one that ends slowly does not delay the others.
     co_await in_parallel(chosen.size(), chosen.size(), [&](std::size_t index) {
       return remove_one(driver, chosen[index], how, &context.signals(), &outcomes[index]);
     });
@@ -90,7 +90,8 @@ class Rm final : public Invocation {
       } else if (*done) {
         removed.push_back(name);
         lines += name + "\n";
-      } else if (!is_by_list && !ignore_not_found_) {  // it needs no removing, unless it is another one that was meant
+      } else if (!is_by_list &&
+                 !ignore_not_found_) {  // an absent sandbox is not an error, but the user may have meant another one
         say(name + ": there is none (" + driver->place() + ")");
       }
     }
@@ -111,11 +112,11 @@ class Rm final : public Invocation {
     co_return chosen;
   }
 
-  /// Nothing for what an interrupt left undone.
+  /// Removes one sandbox. After an interrupt the outcome stays empty.
   Task<> remove_one(Driver* driver, Chosen one, Removal how, Signals* signals, std::optional<Result<bool>>* outcome) {
     if (signals->interrupted_by() != 0) co_return;
     if (dry_run_.is_wanted() && (dry_run_.asks_nobody() || !one.id.empty())) {
-      outcome->emplace(true);  // it was named, or listed
+      outcome->emplace(true);  // it was named or listed
     } else if (dry_run_.is_wanted()) {
       outcome->emplace(co_await exists(driver, std::move(one.name)));
     } else if (one.id.empty()) {

@@ -21,7 +21,7 @@
 namespace skiff::container {
 namespace {
 
-/// A sandbox whose skiff was killed outright ends by itself this long after its command.
+/// Idle time after which a sandbox ends by itself if its skiff was killed.
 constexpr std::chrono::milliseconds kOrphanTime = std::chrono::minutes{5};
 
 class Run final : public Invocation {
@@ -68,9 +68,9 @@ class Run final : public Invocation {
     }
     context.tell_notice(*driver);
     BringUp wanted{.spec = std::move(spec)};
-    // Who runs a command wants to see that command; the phases are for those who watch a terminal.
+    // Show the phases only on a terminal, so that stderr contains only the command's output.
     Progress progress = shows_progress() ? context.progress(name) : Progress{[](Phase, std::string_view) {}};
-    // Whoever looks at a sandbox that stays, by `skiff logs NAME`, means this one.
+    // In a sandbox that is kept, `skiff logs NAME` shows this command.
     const std::string id = is_kept ? std::string{kMainCommand} : new_id("c");
     bool is_up = false;
     bool goes_on = false;
@@ -86,12 +86,12 @@ class Run final : public Invocation {
       CommandStream command{context.executor(), endpoint, "default", id};
       command.start(std::move(request));
       SKIFF_CO_TRY(auto end, co_await stay_attached(&context, &command, std::move(joined)));
-      // Who leaves a command leaves its sandbox, too: that ends by its idle time.
+      // After detaching, the sandbox goes on, too, until its idle time is over.
       goes_on = end.is_detached;
       co_return end;
     };
     SKIFF_CO_TRY(const auto end, co_await finally(std::move(work), [&](this auto) -> Task<> {
-                   // One that was asked for and has no command yet is of no use to anybody.
+                   // A new sandbox whose command could not be started is removed.
                    if (!is_up || goes_on || (is_kept && !detach_)) co_return;
                    auto removed = co_await driver->remove(name, {.patience = kUndoTime});
                    if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
@@ -104,8 +104,8 @@ class Run final : public Invocation {
   }
 
  private:
-  /// Its name is said in one way. With --image that may be the word before the command, as kubectl has it: then the
-  /// command is left running unless somebody is to be attached.
+  /// Settles the sandbox's name, which may be given in one way only. With --image it may be the word before the
+  /// command, as in kubectl; then the command is left running unless it is to be attached.
   Result<> settle_names(SettingsTable::Arguments& arguments, const nlohmann::json& request) {
     if (rm_ && !keep_.empty()) {
       return fail(Errc::invalid_field, "--rm and --keep contradict each other: use --name to set only a name");
@@ -118,14 +118,14 @@ class Run final : public Invocation {
     const std::string& other = keep_.empty() ? name_ : keep_;
     if (!other.empty() && other != word) {
       return fail(Errc::invalid_field,
-                  "--image says the image, so \"" + word + "\" is a name, and \"" + other + "\" is another one");
+                  "with --image, \"" + word + "\" is the sandbox's name, but \"" + other + "\" is another one");
     }
     if (other.empty()) name_ = word;
     if (!rm_ && !request.contains("stdin_open") && !request.contains("tty")) detach_ = true;
     return {};
   }
 
-  /// What was printed as what --dry-run would make: the command is none of that.
+  /// Adds a note to the output of --dry-run, which does not include the command.
   static Result<int> with_note(const Context& context, Result<int> printed) {
     if (printed && !context.options().quiet) {
       say("the command is not included: skiff starts it when the sandbox answers, and a dry run creates no sandbox");
@@ -133,7 +133,7 @@ class Run final : public Invocation {
     return printed;
   }
 
-  /// Starts it in the background; the status says whether that was possible.
+  /// Starts the command in the background; the status says whether it could be started.
   static Task<Result<int>> leave(Executor executor, Endpoint endpoint, std::string id, nlohmann::json request) {
     request["id"] = std::move(id);
     request["mode"] = "background";

@@ -14,7 +14,7 @@
 namespace skiff::container {
 namespace {
 
-/// Each waits until an agent answers.
+/// Number of sandboxes that are started at the same time; each waits until its agent answers.
 constexpr std::size_t kStartedAtOnce = 16;
 
 class Start final : public Invocation {
@@ -33,7 +33,7 @@ class Start final : public Invocation {
     std::string lines;
     std::string names;
     Failures failures{"start", "started", arguments.words.size()};
-    // A name that is given twice is one sandbox.
+    // A name that is given twice means one sandbox.
     std::vector<std::string> chosen;
     for (const std::string& name : arguments.words) {
       if (std::ranges::count(chosen, name) == 0) chosen.push_back(name);

@@ -12,7 +12,7 @@
 namespace skiff::container {
 namespace {
 
-/// Each waits for the end of a Pod.
+/// Number of sandboxes that are stopped at the same time; each waits for the end of its Pod.
 constexpr std::size_t kStoppedAtOnce = 16;
 
 class Stop final : public Invocation {
@@ -48,7 +48,7 @@ class Stop final : public Invocation {
   }
 
  private:
-  /// With --dry-run only whether it is there.
+  /// Stops one sandbox; with `only_look` (--dry-run) only checks that it exists.
   static Task<> stop_one(Driver* driver, std::string name, Removal how, bool only_look, Result<>* outcome) {
     if (!only_look) {
       *outcome = co_await driver->stop(std::move(name), std::move(how));

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Columns of a command line in a table; all of it is in JSON.
+/// Most columns of a command line in a table; JSON contains all of it.
 constexpr std::size_t kShownLine = 60;
 
 std::string shown_line(std::string line) {

@@ -57,7 +57,7 @@ class Up final : public Invocation {
   }
 
  private:
-  /// Until a signal comes.
+  /// Waits for a signal, then removes the sandbox.
   static Task<> stay(Executor executor, Driver* driver, Sandbox sandbox) {
     Event never{executor};
     co_await finally([&] { return never.wait(); },

@@ -52,7 +52,7 @@ CO_TEST(ServeChecks, CountKeysAndTellWhoseNamespacesMatter) {
       KeyRing{.token_secret = "s",
               .keys = {tenant_key("a", "team-a"), tenant_key("b", "team-b", 1), tenant_key("c", "team-a")}});
   EXPECT_TRUE(seen.check.passed);
-  EXPECT_EQ(seen.check.detail, "3 in Secret skiff-api-keys in namespace home, of which 1 are over");
+  EXPECT_EQ(seen.check.detail, "3 in Secret skiff-api-keys in namespace home, of which 1 have expired");
   EXPECT_EQ(seen.tenants, std::set<std::string>{"team-a"});
 }
 

@@ -120,9 +120,9 @@ def test_doctor_says_that_there_is_no_record_nor_anybody_at_its_address(front, d
     names.lead({})
     # A replica says so, too.
     for ask in (lambda: deployed.doctor("--domain", DOMAIN), lambda: doctor(front)):
-        comes_to_say(ask, NAMES, f"make the DNS record {WILDCARD}")
+        comes_to_say(ask, NAMES, f"create the DNS record {WILDCARD}")
     names.lead({DOMAIN: NODE})
-    comes_to_say(lambda: doctor(front), GATEWAY, f"what ends TLS for {WILDCARD} has to listen on port 443 there")
+    comes_to_say(lambda: doctor(front), GATEWAY, f"the proxy that ends TLS for {WILDCARD} has to listen on port 443 there")
 
 
 def test_doctor_says_that_the_certificate_is_no_wildcard(front, deployed, names, key):
@@ -138,7 +138,7 @@ def test_doctor_says_that_the_hosts_lead_elsewhere(front, deployed, names, key):
     names.lead({DOMAIN: front.address})
     front.certificate(deployed.home, SECRET, WILDCARD)
     with applied(front.cluster, written(WAYS[0]).replace("name: skiff-serve\n                port", "name: nobody\n                port")):
-        comes_to_say(lambda: doctor(front), GATEWAY, "the server that answers is not skiff serve", f"lead the hosts {WILDCARD} to the Service of the server")
+        comes_to_say(lambda: doctor(front), GATEWAY, "the server that answers is not skiff serve", f"route the hosts {WILDCARD} to the Service of the server")
 
 
 def test_doctor_says_that_the_server_does_not_know_its_domain(front, deployed, names, key):
