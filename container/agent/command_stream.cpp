@@ -15,18 +15,18 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{50};
 constexpr milliseconds kLongestPause{2'000};
-/// A connection that has lasted so long has worked, even if there was nothing to tell.
+/// A connection that lasted so long has worked, even if no message came.
 constexpr milliseconds kWorked{5'000};
 constexpr std::uint32_t kChannel = 1;
-/// Messages in a row that mean nothing to us: a later agent may have some, only a broken one has no others.
+/// Most unknown messages in a row: a newer agent may send some, but only a broken one sends nothing else.
 constexpr int kMostUnknown = 1'000;
 
-/// Pauses that double, until the patience is over. Success begins anew.
+/// Pauses that double until the patience is over. A success starts again with the first pause.
 class Retries {
  public:
   Retries(Executor executor, milliseconds patience) : timer_{executor}, patience_{patience} {}
 
-  /// Waits before the next try; false: enough.
+  /// Waits before the next try; returns false when the patience is over.
   Task<bool> again() {
     const auto now = std::chrono::steady_clock::now();
     if (!since_) since_ = now;
@@ -73,7 +73,7 @@ struct CommandStream::State {
   static Task<Result<>> end_input(std::shared_ptr<State> self);
   static Task<Result<>> tell(std::shared_ptr<State> self, std::string verb, std::string body);
 
-  /// One control request at a time; ends also when the caller is cancelled.
+  /// The turn to send a control request: one at a time. The destructor ends it even if the caller is cancelled.
   struct Turn {
     explicit Turn(State& state_in) : state{state_in} { state.control_busy = true; }
     ~Turn() {
@@ -89,7 +89,7 @@ struct CommandStream::State {
   std::string id;
   std::string path;
   AgentClient log;      ///< its sockets carry the output
-  AgentClient input;    ///< a command that does not read must not hold up signals
+  AgentClient input;    ///< separate, because a command that does not read must not delay signals
   AgentClient control;  ///< signals, sizes
   skiff::Event control_free;
   bool control_busy = false;
@@ -97,17 +97,17 @@ struct CommandStream::State {
   milliseconds renewal;
   Retries retries;
   std::unique_ptr<WebSocket> socket;
-  std::unique_ptr<WebSocket> before;  ///< the one that `socket` takes over from, until it has told something
+  std::unique_ptr<WebSocket> before;  ///< the socket that `socket` replaces, until the new one has delivered a message
   std::chrono::steady_clock::time_point renew_at{};
   std::chrono::steady_clock::time_point connected_at{};
-  json request;          ///< of a command that is to be started
-  bool reached = false;  ///< a message came by this way once
+  json request;          ///< request to start the command
+  bool reached = false;  ///< a message has come through this endpoint
   CommandEvents events{0};
   std::uint64_t fed = 0;
   bool lossless = true;
 };
 
-/// Opens the socket and says what is wanted on it.
+/// Opens the socket and sends the request to start or attach.
 Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
   SKIFF_CO_TRY(self->socket, co_await self->log.open_socket("/v1/connect"));
   self->connected_at = std::chrono::steady_clock::now();
@@ -132,12 +132,12 @@ void CommandStream::State::hang_up() noexcept {
   }
 }
 
-/// The agent closes the socket when its token is over. Were the next one opened only then, the command would have no
+/// Replaces the socket before the agent closes it because its token has expired. Otherwise the command would have no
 /// lossless reader for a moment, and could drop output.
 Task<> CommandStream::State::renew(std::shared_ptr<State> self) {
   self->before = std::move(self->socket);
   auto ready = co_await connect(self);
-  // Its answer says that the agent has attached it, also if the command says nothing.
+  // The answer shows that the agent has attached the new socket, even if the command prints nothing.
   if (ready) ready = co_await self->socket->send(WebSocket::Kind::text, json{{"type", "ping"}}.dump());
   if (ready) co_return;
   if (self->socket) self->socket->abort();
@@ -166,7 +166,7 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
         event = fail(Errc::invalid_request, "what answers there is not skiffd: it says nothing that is known here");
       }
       if (!event) {
-        self->hang_up();  // nobody listens to it any more
+        self->hang_up();  // the caller does not read from it any more
         co_return std::unexpected{std::move(event.error())};
       }
       if (!*event) continue;
@@ -177,7 +177,7 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
       if (std::chrono::steady_clock::now() - self->connected_at >= kWorked) self->retries.succeeded();
     }
     self->hang_up();
-    // A router whose agent is away for a moment refuses as one that takes no WebSockets at all.
+    // A router whose agent is away for a moment answers like one that does not support WebSockets.
     const bool passes =
         is_broken_connection(message.error()) || (self->reached && message.error().code == Errc::not_supported);
     if (!passes) co_return std::unexpected{std::move(message.error())};
@@ -188,15 +188,15 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
 }
 
 Task<Result<>> CommandStream::State::give(std::shared_ptr<State> self, std::string query, std::string bytes) {
-  // With its offset a repeat is exact: what was taken before the connection broke is not taken again.
+  // The offset makes a repetition exact: bytes that were taken before the connection broke are not taken again.
   const std::string target = self->path + "/stdin?" + query + "offset=" + std::to_string(self->fed);
   Retries tries{self->input.executor(), self->patience};
   for (;;) {
     std::string copy = bytes;
     auto done = co_await self->input.post_bytes(target, std::move(copy));
     if (done) co_return done;
-    // The agent answers when the command has read, which may be in an hour. Whether it still lives is for `next` to
-    // say.
+    // The agent answers when the command has read the bytes, which may take an hour. `next` notices if the agent is
+    // dead.
     if (done.error().code == Errc::timeout) tries.succeeded();
     if (!is_broken_connection(done.error()) || !co_await tries.again()) co_return done;
   }
@@ -212,7 +212,7 @@ Task<Result<>> CommandStream::State::feed(std::shared_ptr<State> self, std::stri
 Task<Result<>> CommandStream::State::end_input(std::shared_ptr<State> self) {
   std::string query = "eof=true&";
   auto done = co_await give(self, std::move(query), {});
-  // It may be the repeat of one whose answer was lost.
+  // This may be the repetition of a request whose answer was lost.
   if (!done && done.error().code == Errc::stdin_closed) co_return Result<>{};
   co_return done;
 }

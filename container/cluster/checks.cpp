@@ -17,7 +17,7 @@ using kube::Failure;
 using kube::Object;
 
 constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
-/// As agent-sandbox's own manifests have it.
+/// The names in agent-sandbox's own manifests.
 constexpr const char* kControllerNamespace = "agent-sandbox-system";
 constexpr const char* kController = "agent-sandbox-controller";
 constexpr const char* kRouter = "sandbox-router-svc";
@@ -42,7 +42,7 @@ std::string way_to_server(const kube::Client& client, const Failure& failure) {
          origin + ")";
 }
 
-/// Of the answer's Date: leases, ages and tokens go by it.
+/// Checks the clock of the API server by its Date header: leases, ages and tokens depend on it.
 Task<Check> examine_clock(kube::Client* client) {
   kube::Call call{.target = "/version", .what = "ask for the time"};
   auto reply = co_await client->transport().send(std::move(call));
@@ -53,7 +53,7 @@ Task<Check> examine_clock(kube::Client* client) {
     co_return failed("clock", "the API server's is " + clock_words(*ahead),
                      "synchronize this machine's clock by NTP: agents refuse tokens of another time");
   }
-  co_return passed("clock", "as the API server's");
+  co_return passed("clock", "same as the API server's");
 }
 
 class Examination {
@@ -99,7 +99,7 @@ class Examination {
   [[nodiscard]] std::string role_remedy() const {
     const std::string driver = asked_.driver == ClusterDriver::claim ? " --driver claim" : "";
     const std::string in = " -n " + asked_.namespace_name;
-    return "somebody who may: `skiff rbac" + driver + " | kubectl apply" + in +
+    return "ask an administrator to run `skiff rbac" + driver + " | kubectl apply" + in +
            " -f -`, then `kubectl create rolebinding skiff" + in +
            " --role skiff --user YOU`; or use your own namespace with --namespace";
   }
@@ -150,7 +150,7 @@ class Examination {
     }
   }
 
-  /// Whether a sandbox takes of it.
+  /// True if a sandbox uses this resource.
   static bool is_needed(std::string_view resource) {
     constexpr std::array<std::string_view, 12> kTaken{"pods",
                                                       "count/pods",
@@ -171,7 +171,7 @@ class Examination {
     if (!asked_.trial) co_return;
     auto made = co_await client_->create(kube::kPods, std::move(*asked_.trial), {.dry_run = true});
     if (made) {
-      checks_.push_back(passed("admission", "a sandbox would be taken"));
+      checks_.push_back(passed("admission", "the cluster would accept a sandbox"));
       co_return;
     }
     const std::string& message = made.error().error.message;
@@ -254,7 +254,7 @@ class Examination {
 
   void agent_image() {
     if (!asked_.inject) {
-      checks_.push_back(passed("agent image", "none: images have to bring skiffd (--no-inject)"));
+      checks_.push_back(passed("agent image", "none: images must contain skiffd (--no-inject)"));
     } else if (!asked_.agent_image.empty()) {
       checks_.push_back(passed("agent image", asked_.agent_image));
     } else {

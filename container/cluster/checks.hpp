@@ -11,26 +11,26 @@
 
 namespace skiff::container {
 
-/// What sandboxes in a cluster shall be like.
+/// What to check, and the sandboxes that the cluster is to run.
 struct ClusterQuestions {
   ClusterDriver driver = ClusterDriver::pod;
-  std::string namespace_name = {};  ///< empty: the client's
-  bool inject = true;               ///< an init container brings the agent
-  std::string agent_image = {};     ///< from here
+  std::string namespace_name = {};  ///< empty: the client's namespace
+  bool inject = true;               ///< an init container copies the agent into the Pod
+  std::string agent_image = {};     ///< image from which the agent is copied
   std::string name_prefix = "skiff-";
-  /// The Pod of a sandbox as it would be created now: the cluster is asked to check it, and stores nothing.
+  /// The Pod of a new sandbox: the cluster checks it and stores nothing.
   std::optional<kube::Object> trial = {};
 };
 
-/// Whether it answers, first, and then its clock.
+/// Checks first that the API server answers, and then its clock.
 [[nodiscard]] Task<std::vector<Check>> examine_api_server(kube::Client* client);
 
-/// What is told when the API server does not say what somebody may do.
+/// The check that reports that the API server does not answer questions about permissions.
 [[nodiscard]] Check unasked_permissions(const kube::Failure& failure);
 
-/// Looks at what skiff needs of a cluster: that it answers, its clock, permissions, namespace, quotas, agent-sandbox,
-/// the image of the agent, a way to agents. What can't be asked is told as not known and counts as passed: the
-/// permissions say the rest. When the API server doesn't answer, that is all.
+/// Checks what skiff needs from a cluster: that it answers, its clock, permissions, namespace, quotas, agent-sandbox,
+/// the image of the agent, a way to agents. A fact that cannot be read is reported as unknown and counts as passed,
+/// because the check of the permissions covers it. If the API server does not answer, there are no further checks.
 [[nodiscard]] Task<std::vector<Check>> examine_cluster(kube::Client* client, ClusterQuestions questions);
 
 }  // namespace skiff::container

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of the container that skiffd runs in, where skiff made the Pod.
+/// Name of the container in which skiffd runs, in Pods that skiff created.
 constexpr std::string_view kContainer = "sandbox";
 
 json list_at(const kube::Object& object, kube::Object::Path path) {
@@ -102,7 +102,7 @@ json events_in(const std::vector<kube::Object>& objects) {
 
 Task<json> circumstances_of(kube::Client* client, std::string namespace_name, std::string pod) {
   auto found = co_await client->get(kube::kPods, namespace_name, pod);
-  // One that is stopped has none.
+  // A stopped sandbox has no Pod.
   if (!found && found.error().not_found()) co_return json::object();
   if (!found) co_return json{{"error", found.error().error.message}};
   json told{{"conditions", conditions_of(*found)},

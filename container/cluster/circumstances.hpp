@@ -10,22 +10,22 @@
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
 
-/// What a cluster knows of a Pod beside what skiff needs of it, for people who look for a reason.
+/// Further data of the cluster about a Pod, for people who look for the reason of a problem.
 namespace skiff::container {
 
 /// `conditions` (type, status, reason, message, since), `containers` (name, state, restarts, reason), `volumes` (name,
-/// kind, mounted_at) and `events` (type, reason, message, last_at, count), the oldest first. What can't be asked for is
-/// said in `events_error` or `error`; nothing fails.
+/// kind, mounted_at) and `events` (type, reason, message, last_at, count), the oldest first. If something cannot be
+/// read, `events_error` or `error` says why; the call never fails.
 [[nodiscard]] Task<nlohmann::json> circumstances_of(kube::Client* client, std::string namespace_name, std::string pod);
 
 struct AgentLogOptions {
   std::optional<std::uint64_t> tail = {};           ///< lines
-  std::optional<std::uint64_t> since_seconds = {};  ///< none that are older
+  std::optional<std::uint64_t> since_seconds = {};  ///< only lines that are not older
   bool timestamps = false;
-  bool previous = false;  ///< of the container before its last restart
+  bool previous = false;  ///< log of the container before its last restart
 };
 
-/// What skiffd and a workload beside it have printed, as the cluster keeps it.
+/// The output of skiffd and of a workload beside it, from the cluster.
 [[nodiscard]] Task<Result<std::string>> agent_log(kube::Client* client, std::string namespace_name, std::string pod,
                                                   AgentLogOptions options);
 

@@ -78,7 +78,7 @@ Task<Result<>> Cluster::read_keys(bool create) {
     object.json["type"] = "Opaque";
     object.json["data"].merge_patch(data);
     secret = co_await client_.create(kube::kSecrets, std::move(object));
-    // Somebody else may have been faster, or our answer was lost: what is there counts.
+    // Another process may have been faster, or our answer was lost: use the Secret that exists.
     if (!secret && (secret.error().already_exists() || secret.error().may_have_happened)) {
       secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
     }

@@ -15,10 +15,9 @@ Error creation_error(kube::Failure failure) {
   if (failure.forbidden() && text.contains("failed quota")) {
     return bring_up_failure(FailureReason::quota, std::move(failure.error.message));
   }
-  // Its own failure, as a 500 or as a refusal that it may not be asked: nobody has decided anything.
+  // The webhook itself failed, so the answer (a 500 or a refusal) is not a decision about the object.
   if (text.contains("failed calling webhook") || text.contains("failed to call webhook")) {
-    return {Errc::cluster_unavailable,
-            "an admission webhook of the cluster does not do its part: " + failure.error.message,
+    return {Errc::cluster_unavailable, "an admission webhook of the cluster failed: " + failure.error.message,
             std::string{reason_word(FailureReason::admission)}};
   }
   const bool is_permission = text.contains("cannot ");  // RBAC: User "a" cannot create resource "pods"

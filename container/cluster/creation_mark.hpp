@@ -8,11 +8,11 @@
 
 #include "container/kube/object.hpp"
 
-/// What a call was making when it was cut off is taken back by that call, and by nobody else: objects are found by
-/// names that the user chose, so they say which call has made them.
+/// A call that was interrupted removes the objects that it has created, and no others. Objects are found by names that
+/// the user chose, so each is marked with the call that has created it.
 namespace skiff::container {
 
-/// How long a request that was cut off may still be on its way through the API server.
+/// How long a request may take effect in the API server after its connection broke.
 inline constexpr std::chrono::milliseconds kLateArrival{500};
 
 /// An annotation.

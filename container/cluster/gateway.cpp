@@ -18,7 +18,7 @@ std::optional<GatewayAddress> listener(const kube::Object& gateway, std::string_
     if (one.text({"protocol"}) != protocol || !port || *port < 1 || *port > 65535) continue;
     GatewayAddress found{.url = {.tls = protocol == "HTTPS", .port = static_cast<std::uint16_t>(*port)},
                          .hostname = one.text({"hostname"})};
-    // For any name below that one: which, only people know.
+    // A wildcard matches any name below it, so the host name is unknown.
     if (found.hostname.starts_with('*')) found.hostname.clear();
     return found;
   }

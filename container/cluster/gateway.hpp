@@ -11,17 +11,17 @@
 
 namespace skiff::container {
 
-/// Where a Gateway takes HTTP.
+/// The address at which a Gateway accepts HTTP.
 struct GatewayAddress {
   kube::Url url;         ///< its address and port
-  std::string hostname;  ///< what its listener is for, in requests and in certificates; empty: the address itself
+  std::string hostname;  ///< host name of its listener, for requests and certificates; empty: the address itself
 };
 
-/// Of a Gateway (https://gateway-api.sigs.k8s.io, v1): its first address with its first HTTP listener's port, or the
-/// first HTTPS one's if it has no other. `sandbox_not_running` when it has no address yet.
+/// The address of a Gateway (https://gateway-api.sigs.k8s.io, v1): its first address with the port of its first HTTP
+/// listener, or else of its first HTTPS listener. `sandbox_not_running` if it has no address yet.
 [[nodiscard]] Result<GatewayAddress> gateway_address(const kube::Object& gateway);
 
-/// The same of the Gateway that `name` names, [NAMESPACE/]NAME.
+/// Reads the Gateway `name` ([NAMESPACE/]NAME) and returns its address.
 [[nodiscard]] Task<Result<GatewayAddress>> find_gateway(kube::Client* client, std::string name,
                                                         std::string namespace_name);
 

@@ -16,13 +16,14 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
-/// The Secret as it was read, and what it holds.
+/// The Secret as it was read, and its keys.
 struct KnownSecret {
   Object object;
   SigningKeys keys;
 };
 
-/// What knows a key, as people know it. A Pod that has ended asks for no token any more.
+/// The name of an object for people: a sandbox, or the object's kind and name. Empty for a Pod that has ended, which
+/// needs no key.
 std::string user_of(const Object& object, std::string kind) {
   if (kind == kube::kPods.kind) {
     const std::string phase = kube::pod_phase(object);
@@ -44,7 +45,7 @@ Task<Result<KnownSecret>> read_secret(Cluster* cluster) {
   co_return KnownSecret{.object = std::move(*secret), .keys = std::move(keys)};
 }
 
-/// Writes it unless somebody else has changed it since it was read.
+/// Writes the Secret unless another client has changed it since it was read.
 Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
   SKIFF_CO_TRY(auto data, signing_secret_data(keys));
   const json patch{{"metadata", {{"resourceVersion", read.resource_version()}}}, {"data", std::move(data)}};
@@ -53,7 +54,7 @@ Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
   if (written) co_return Result<>{};
   const bool is_conflict = written.error().conflict();
   if (!is_conflict && !written.error().may_have_happened) co_return std::unexpected{std::move(written.error())};
-  // A lost answer may have been a yes, and what is sent again meets what it has written itself.
+  // If the answer was lost, the write may have succeeded, and its repetition conflicts with it.
   auto now = co_await read_secret(cluster);
   const bool is_ours = now && now->keys.older.size() == keys.older.size() &&
                        now->keys.current.fingerprint().value_or("") == keys.current.fingerprint().value_or("none");
@@ -73,13 +74,13 @@ Result<KeyReport> report_of(const SigningKeys& keys) {
   return report;
 }
 
-/// Looks for the older keys in all that may need them.
+/// Searches for the older keys in all objects that may need them.
 class UserSearch {
  public:
   UserSearch(Cluster* cluster, const SigningKeys* keys) : cluster_{cluster}, keys_{keys}, users_(keys->older.size()) {}
 
   Task<Result<std::vector<std::set<std::string>>>> run() {
-    // Also those of claims, which bear nothing of ours but what their template says.
+    // All Pods, because those of claims have none of our labels except their template's.
     auto found = co_await look_through(kube::kPods);
     if (!found) co_return std::unexpected{std::move(found.error())};
     for (const kube::Resource& kind : {kube::kSandboxes, kube::kSandboxTemplates}) {
@@ -116,7 +117,7 @@ class UserSearch {
     co_return Result<>{};
   }
 
-  /// The Pods of sandboxes that have namespaces of their own.
+  /// Searches the Pods of sandboxes with namespaces of their own.
   Task<Result<>> look_elsewhere() {
     std::vector<std::pair<std::string, std::string>> pods;
     kube::ListOptions records{.label_selector = labels::selector("record", {})};
@@ -140,7 +141,7 @@ class UserSearch {
 
   Cluster* cluster_;
   const SigningKeys* keys_;
-  std::vector<std::set<std::string>> users_;  ///< of each older key
+  std::vector<std::set<std::string>> users_;  ///< users of each older key
 };
 
 }  // namespace

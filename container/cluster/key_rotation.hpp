@@ -9,38 +9,38 @@
 #include "container/cluster/cluster.hpp"
 #include "protocol/json/schema.hpp"
 
-/// Another signing key for a namespace, without losing what runs: tokens for a sandbox are signed with the key that its
-/// Pod was made with, which stays in the Secret beside the new one for as long as anything may need it.
+/// Replaces the signing key of a namespace while its sandboxes run. Tokens for a sandbox are signed with the key that
+/// its Pod was created with, which stays in the Secret beside the new one as long as an object may need it.
 namespace skiff::container {
 
-/// A key that new sandboxes don't get any more.
+/// A key that new sandboxes do not get any more.
 struct OlderKey {
   std::string fingerprint;
-  std::vector<std::string> users = {};  ///< what still knows it, for people, sorted
+  std::vector<std::string> users = {};  ///< sandboxes and objects that still use it, sorted
 
   static constexpr auto fields = std::tuple{
-      protocol::field("fingerprint", &OlderKey::fingerprint, "12 hexadecimal digits"),
-      protocol::field("users", &OlderKey::users, "What still knows it"),
+      protocol::field("fingerprint", &OlderKey::fingerprint, "Fingerprint: 12 hexadecimal digits"),
+      protocol::field("users", &OlderKey::users, "Sandboxes and objects that still use it"),
   };
 };
 
 struct KeyReport {
-  std::string current;                    ///< fingerprint
-  std::vector<OlderKey> older = {};       ///< the newest first
-  std::vector<std::string> removed = {};  ///< fingerprints
+  std::string current;                    ///< fingerprint of the current key
+  std::vector<OlderKey> older = {};       ///< newest first
+  std::vector<std::string> removed = {};  ///< fingerprints of removed keys
 
   static constexpr auto fields = std::tuple{
-      protocol::field("current", &KeyReport::current, "The key of new sandboxes"),
-      protocol::field("older", &KeyReport::older, "Keys that others still know"),
-      protocol::field("removed", &KeyReport::removed, "Keys that are no more"),
+      protocol::field("current", &KeyReport::current, "Fingerprint of the key for new sandboxes"),
+      protocol::field("older", &KeyReport::older, "Older keys that are still in use"),
+      protocol::field("removed", &KeyReport::removed, "Fingerprints of the keys that were removed"),
   };
 };
 
-/// Makes a new key the current one; the one before it becomes an older one. `not_found` when there is none yet, and
-/// `sandbox_conflict` when somebody else changes it at the same time.
+/// Creates a new current key; the previous one becomes an older one. `not_found` if there is no key yet, and
+/// `sandbox_conflict` if another client changes the Secret at the same time.
 [[nodiscard]] Task<Result<KeyReport>> rotate_key(Cluster* cluster);
 
-/// Removes the older keys that nothing knows any more: no Pod that lives, no Sandbox and no SandboxTemplate.
+/// Removes the older keys that no running Pod, no Sandbox and no SandboxTemplate uses.
 [[nodiscard]] Task<Result<KeyReport>> finish_rotation(Cluster* cluster);
 
 }  // namespace skiff::container

@@ -18,20 +18,20 @@ bool is_alphanumeric(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// What labels' values and the names in their keys have in common.
+/// Checks the rule for both the values of labels and the names in their keys.
 bool fits(std::string_view text) {
   return text.size() <= kLongest && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
          std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-/// Of a label's name: words of a-z, 0-9 and -, with dots between them.
+/// True for the prefix of a label's name: words of a-z, 0-9 and -, separated by dots.
 bool is_domain(std::string_view text) {
   return !text.empty() && text.size() <= 253 && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
          std::ranges::all_of(
              text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
 }
 
-/// What these labels say is acted upon.
+/// True for domains whose labels have effects in Kubernetes or skiff.
 bool is_reserved(std::string_view domain) {
   return std::ranges::any_of(kReserved, [domain](std::string_view one) {
     return domain == one || (domain.ends_with(one) && domain[domain.size() - one.size() - 1] == '.');

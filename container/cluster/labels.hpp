@@ -7,50 +7,50 @@
 #include "container/kube/object.hpp"
 #include "container/sandbox/driver.hpp"
 
-/// What skiff writes on its objects, and finds them by.
+/// Labels that skiff writes on its objects, and finds them by.
 namespace skiff::container::labels {
 
-inline constexpr std::string_view kSandbox = "skiff.dev/sandbox";  ///< its id, for ever unique
+inline constexpr std::string_view kSandbox = "skiff.dev/sandbox";  ///< unique id of the sandbox
 inline constexpr std::string_view kName = "skiff.dev/name";
 inline constexpr std::string_view kOwner = "skiff.dev/owner";
 inline constexpr std::string_view kUsername = "skiff.dev/username";
 inline constexpr std::string_view kPool = "skiff.dev/pool";
 inline constexpr std::string_view kPoolState = "skiff.dev/pool-state";  ///< free, or taken
 inline constexpr std::string_view kPoolSlot = "skiff.dev/pool-slot";    ///< a part of a large pool
-inline constexpr std::string_view kNetwork = "skiff.dev/network";       ///< the policy that selects it
-inline constexpr std::string_view kUserPrefix = "label.skiff.dev/";     ///< before a user's own
+inline constexpr std::string_view kNetwork = "skiff.dev/network";       ///< the policy that selects the Pod
+inline constexpr std::string_view kUserPrefix = "label.skiff.dev/";     ///< prefix of a user's labels
 inline constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kComponent = "app.kubernetes.io/component";  ///< sandbox, record, network, key
 
 /// Annotations.
 inline constexpr std::string_view kExpiresAt = "skiff.dev/expires-at";
 
-/// Selects all that skiff made.
+/// Selects all objects that skiff created.
 inline constexpr std::string_view kOurs = "app.kubernetes.io/managed-by=skiff";
 [[nodiscard]] bool is_ours(const kube::Object& object);
 
-/// A value as a label can hold it: itself, or `h-` and a part of its SHA-256 when Kubernetes would refuse it (at most
-/// 63 letters, digits, - _ and ., a letter or digit at either end). Equal values have equal ones.
+/// Converts a value for a label: unchanged, or `h-` and a part of its SHA-256 if Kubernetes would refuse it (at most 63
+/// letters, digits, - _ and ., a letter or digit at either end). Equal values give equal results.
 [[nodiscard]] std::string label_value(std::string_view value);
 
-/// Puts a label on an object; when its value had to be hashed the whole one becomes an annotation of the same name.
+/// Puts a label on an object. If its value had to be hashed, an annotation of the same name gets the whole value.
 void put(kube::Object& object, std::string_view key, std::string_view value);
-/// The whole value again.
+/// Reads the whole value of a label.
 [[nodiscard]] std::string get(const kube::Object& object, std::string_view key);
 
-/// managed-by, name, instance and component, as Kubernetes recommends them, and whose it is.
+/// Puts the recommended labels of Kubernetes (managed-by, name, instance and component) and the owner on an object.
 void put_common(kube::Object& object, std::string_view component, std::string_view name, std::string_view owner);
-/// A user's labels: a name without a prefix gets ours, and takes any value; one with a prefix of its own
-/// ("example.org/team") stays as it is, for what others look for. `invalid_field` for a name that Kubernetes refuses or
-/// keeps for itself or for us, and for a value that it refuses of a name that stays.
+/// Checks a user's labels. A name without a prefix gets ours, and may have any value. A name with its own prefix
+/// ("example.org/team") is kept, because other tools look for it. `invalid_field` for a name that Kubernetes refuses or
+/// that is reserved for Kubernetes or skiff, and for a value that Kubernetes refuses for a kept name.
 [[nodiscard]] Result<> check_user_labels(const std::map<std::string, std::string>& wanted);
 void put_user_labels(kube::Object& object, const std::map<std::string, std::string>& wanted);
-/// Those with our prefix.
+/// The labels with our prefix.
 [[nodiscard]] std::map<std::string, std::string> user_labels(const kube::Object& object);
-/// A user's label that stays as it is.
+/// True for a user's label whose name is kept.
 [[nodiscard]] bool is_raw(std::string_view name);
 
-/// Selects what `filter` asks for among the objects of one component.
+/// The selector for the objects of one component that match `filter`.
 [[nodiscard]] std::string selector(std::string_view component, const SandboxFilter& filter);
 
 }  // namespace skiff::container::labels

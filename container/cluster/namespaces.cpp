@@ -24,7 +24,7 @@ Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster,
     };
     kube::ListOptions options{.label_selector = labels::selector(component, {})};
     auto listed = co_await cluster->client().each_page(resource, {}, std::move(options), note);
-    // The extensions of agent-sandbox can be left out.
+    // The extensions of agent-sandbox may be missing.
     if (!listed && !listed.error().not_found()) co_return std::unexpected{std::move(listed.error())};
   }
   co_return std::vector<std::string>{names.begin(), names.end()};

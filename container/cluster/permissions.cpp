@@ -7,7 +7,7 @@
 namespace skiff::container {
 namespace {
 
-/// Some eighty questions in a few rounds.
+/// Some eighty reviews take a few rounds.
 constexpr std::size_t kReviewsAtOnce = 16;
 
 kube::Permission permission_of(const std::string& verb, const ApiRule& rule, const std::string& namespace_name) {

@@ -9,12 +9,11 @@
 
 namespace skiff::container {
 
-/// "create pods", and the name where only one object is meant.
+/// "create pods", with the name if the right is for one object only.
 [[nodiscard]] std::string right_words(const std::string& verb, const ApiRule& rule);
 
-/// Which of these rights whoever asks does not have in a namespace, as `right_words` has them, in the order of the
-/// rules. The API server is asked for each (SelfSubjectAccessReview), 16 at a time. It fails when one can't be asked
-/// for.
+/// Returns the rights that the client's identity lacks in a namespace, in the form of `right_words` and in the order of
+/// the rules. It sends a SelfSubjectAccessReview for each, 16 at a time, and fails if one of them fails.
 [[nodiscard]] Task<kube::Outcome<std::vector<std::string>>> missing_rights(kube::Client* client,
                                                                            std::vector<ApiRule> rules,
                                                                            std::string namespace_name);

@@ -19,16 +19,16 @@ using nlohmann::json;
 
 constexpr std::string_view kAgentDirectory = "/skiff";
 constexpr std::string_view kAgentProgram = "/skiff/skiffd";
-/// Above the agent's own drain (10 s), so that it ends its commands itself.
+/// Longer than the agent's own drain (10 s), so that the agent ends its commands itself.
 constexpr int kGraceSeconds = 30;
 constexpr int kDnsPort = 53;
-/// Ports below need a capability that the container has not (capabilities(7)), unless its Pod says otherwise.
+/// Lower ports need a capability that the container lacks (capabilities(7)), unless its Pod sets a sysctl.
 constexpr std::uint16_t kFirstOrdinaryPort = 1024;
-/// Of the agent's port, in its container and in its Service.
+/// Name of the agent's port, in its container and in its Service.
 constexpr std::string_view kAgentPortName = "agent";
 constexpr std::string_view kCidrs = "cidr=";
 
-/// Where names and owners of an object are the sandbox's.
+/// Creates an object with the sandbox's labels for name and owner.
 Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const ManifestContext& context,
                const std::string& name, std::string_view component) {
   Object object = Object::make(resource, context.namespace_name, name);
@@ -70,7 +70,7 @@ Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
   std::uint16_t lowest = kFirstOrdinaryPort;
   for (const DialectPort& port : ports) lowest = std::min(lowest, port.number);
   if (lowest < kFirstOrdinaryPort) {
-    // One of those that the Pod Security Standard `restricted` lets pass.
+    // The Pod Security Standard `restricted` permits this sysctl.
     context["sysctls"] =
         json::array({json{{"name", "net.ipv4.ip_unprivileged_port_start"}, {"value", std::to_string(lowest)}}});
   }
@@ -85,17 +85,16 @@ Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
   return context;
 }
 
-/// What the agent is told, and the sandbox's own variables. Ours win: they decide who may use it.
+/// The agent's settings and the sandbox's own variables. The settings win: they decide who may use the sandbox.
 json environment(const SandboxSpec& spec, const ManifestContext& context) {
   std::map<std::string, std::string> merged = spec.env;
   merged["SANDBOX_ID"] = context.sandbox_id;
   merged["SKIFF_SANDBOX_ID"] = context.sandbox_id;
   merged["SKIFF_PUBLIC_KEY"] = context.public_key;
-  // Of both families: the kubelet's probes, services and clients come by the one that the cluster, or their side of it,
-  // has.
+  // Listen on both IPv6 and IPv4: probes, Services and clients use the family that the cluster or their side of it has.
   merged["SKIFF_LISTEN"] = "[::]:" + std::to_string(spec.pod.agent_port);
   merged["SKIFF_ROOT"] = spec.pod.workdir;
-  // It is asked by many names (its service's, an API server's, a load balancer's), and always for a token.
+  // Requests come with many host names (the Service's, an API server's, a load balancer's), and always need a token.
   merged["SKIFF_ALLOWED_HOST"] = "*";
   std::string dialects;
   for (const std::string& name : spec.pod.dialects) {
@@ -120,13 +119,13 @@ std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, 
 
 constexpr std::string_view kOwn = "own";
 
-/// Of a policy of its own; the others are one a namespace.
+/// The name of the sandbox's own policy, or of the policy that sandboxes of the namespace share.
 std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
   const std::string kind = network_label(spec.pod);
   return kind == kOwn ? context.prefix + spec.name + "-net" : context.prefix + "network-" + kind;
 }
 
-/// The pod's volumes, and where the sandbox's container has them.
+/// The Pod's volumes, and their mounts in the sandbox's container.
 struct Mounts {
   json volumes = json::array();
   json mounts = json::array();
@@ -172,7 +171,7 @@ void put_pull_policy(json& container, const PodOptions& pod) {
   if (!pod.pull_policy.empty()) container["imagePullPolicy"] = pod.pull_policy;
 }
 
-/// An option as a field of a Pod's spec.
+/// Converts an option to a field of a Pod's spec.
 template <class T>
 json in_spec(const T& value) {
   if constexpr (std::is_same_v<T, TimeLimit>) {
@@ -255,7 +254,7 @@ json peers(const std::vector<std::string>& cidrs) {
   return list;
 }
 
-/// By which field the entries of a list are known, as in the API's own merges (x-kubernetes-patch-merge-key).
+/// The field that identifies entries of a list, as in the API's own merges (x-kubernetes-patch-merge-key).
 std::string_view merge_key_of(std::string_view list) {
   return list == "volumeMounts" ? "mountPath" : "name";
 }
@@ -307,8 +306,8 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
   if (const std::string kind = network_label(spec.pod); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
-  // Nothing makes it again where a node is taken away: who takes nodes away (cluster-autoscaler, Karpenter) is asked to
-  // leave this one.
+  // No controller creates the Pod again if its node is removed, so ask cluster-autoscaler and Karpenter to keep the
+  // node.
   pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
@@ -317,7 +316,7 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
 }
 
 json service_exposure(const PodOptions& pod) {
-  // By default (Cluster) a node that passes a connection on puts its own address in the client's place.
+  // By default (Cluster) a node that passes on a connection replaces the client's address by its own.
   const bool is_balanced = pod.service == ServiceKind::loadbalancer;
   if (!is_balanced && pod.service != ServiceKind::nodeport) return json::object();
   json fields{{"externalTrafficPolicy", pod.allow.empty() ? "Cluster" : "Local"}};
@@ -374,8 +373,7 @@ Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const Ma
 std::string network_label(const PodOptions& options) {
   if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwn};
   if (options.network == "open") return {};
-  // Its own servers, the dialects and its agent are to be reached too: the policy of all the others lets in the usual
-  // port alone.
+  // The sandbox's servers, dialects and agent must be reachable: the shared policy admits only the default port.
   const bool is_usual = options.ports.empty() && options.dialects.empty() && options.agent_port == kAgentPort;
   return is_usual ? options.network : std::string{kOwn};
 }
@@ -400,7 +398,7 @@ Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const
   if (!spec.pod.allow.empty()) {
     body["ingress"] = json::array({json{{"from", peers(spec.pod.allow)}}});
   } else {
-    // The agent asks everybody for a token, so it may be reached; and what was named as a port is meant to be.
+    // The agent always requires a token, so it may be reachable; ports that the user named should be.
     json ports = json::array({port_of(spec.pod.agent_port, "TCP")});
     SKIFF_TRY(auto dialects, ports_of_dialects(spec.pod.dialects));
     for (const DialectPort& port : dialects) ports.push_back(port_of(port.number, "TCP"));

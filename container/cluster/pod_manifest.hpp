@@ -12,49 +12,49 @@
 #include "container/sandbox/pod_options.hpp"
 #include "container/sandbox/sandbox.hpp"
 
-/// The objects that a sandbox is made of, as they go to the API server. Nothing here talks to one.
+/// Builds the objects of a sandbox for the API server. It sends no requests.
 namespace skiff::container {
 
-/// What the objects must say beside the spec.
+/// The values for the objects that are not in the spec.
 struct ManifestContext {
   std::string namespace_name = {};
   std::string prefix = "skiff-";
   std::string sandbox_id = {};
-  std::string public_key = {};  ///< PEM; agents accept tokens that its other half signed
+  std::string public_key = {};  ///< PEM; agents accept tokens that its private half has signed
   bool assigns_ids = false;     ///< the namespace chooses uid and gid (OpenShift): leave them out
 };
 
-/// Where the agent of that Pod listens.
+/// The port of the agent of that Pod.
 [[nodiscard]] std::uint16_t agent_port_of(const kube::Object& pod);
 
-/// Of the service beside a record or Pod of that name: "skiff-NAME-svc".
+/// The name of the Service of a record or Pod with that name: "skiff-NAME-svc".
 [[nodiscard]] std::string service_name(std::string_view object_name);
 
 /// The Pod. `spec` was checked.
 [[nodiscard]] Result<kube::Object> make_pod(const SandboxSpec& spec, const ManifestContext& context);
-/// The fields of a Service's spec by which a LoadBalancer or NodePort keeps the addresses of its clients, so that those
-/// who are allowed are known by them and the others stay outside; none for the other kinds.
+/// The fields of a Service's spec by which a LoadBalancer or NodePort keeps its clients' addresses, so that --allow can
+/// be enforced; none for the other kinds.
 [[nodiscard]] nlohmann::json service_exposure(const PodOptions& pod);
-/// Nothing for ServiceKind::none.
+/// Returns nullopt for ServiceKind::none.
 [[nodiscard]] std::optional<kube::Object> make_service(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::vector<kube::Object>> make_volume_claims(const SandboxSpec& spec,
                                                                    const ManifestContext& context);
-/// The policy that the spec needs: one a namespace and kind, or one of its own when it has CIDRs, or ports that are to
-/// be reached. Nothing for open.
+/// The policy that the spec needs: the namespace's policy of that kind, or one of the sandbox's own if it has CIDRs or
+/// reachable ports. Empty for `open`.
 [[nodiscard]] Result<std::optional<kube::Object>> make_network_policy(const SandboxSpec& spec,
                                                                       const ManifestContext& context);
-/// The value of the label by which a policy selects the Pod: the kind, "own", or nothing.
+/// The value of the label by which a policy selects the Pod: the kind, "own", or "".
 [[nodiscard]] std::string network_label(const PodOptions& options);
-/// With `namespace_per_sandbox`.
+/// The namespace of a sandbox with `namespace_per_sandbox`.
 [[nodiscard]] kube::Object make_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context);
 
-/// What else a sandbox has in its namespace, beside record, Pod and service.
+/// The sandbox's objects in its namespace other than record, Pod and Service.
 [[nodiscard]] std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec,
                                                                                 std::string_view prefix);
 
-/// Objects are merged, lists of things with a `name` by name and volumeMounts by their path, everything else is
-/// replaced; null removes.
+/// Merges objects, lists of named items by name, and volumeMounts by path. Replaces all other values; null removes a
+/// member.
 void merge_overrides(nlohmann::json& into, const nlohmann::json& overrides);
 
 }  // namespace skiff::container

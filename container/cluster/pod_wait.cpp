@@ -23,7 +23,7 @@ constexpr std::uint64_t kLogLines = 10;
 constexpr std::uint64_t kLogBytes = 4096;
 constexpr std::chrono::seconds kLogPatience{3};
 
-/// Of a pull that failed: a registry or an image that is not there, or not for us.
+/// Messages of a failed pull after which waiting is useless: the registry or image does not exist, or refuses us.
 constexpr std::array<std::string_view, 8> kHopeless{
     "dial tcp: lookup", "not found",     "no such host", "unauthorized",
     "denied",           "403 Forbidden", "401 ",         "invalid reference"};
@@ -45,7 +45,7 @@ std::optional<PodVerdict> judge_waiting(const ContainerState& state) {
   if (is_one_of(state.reason, {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"})) {
     return failure(FailureReason::image_pull, with(state.reason, state.message));
   }
-  // Said before the first retry too; the next look at it calls it ImagePullBackOff.
+  // The kubelet reports this before the first retry, too; later it reports ImagePullBackOff.
   if (state.reason == "ErrImagePull") {
     PodVerdict verdict = failure(FailureReason::image_pull, with(state.reason, state.message), false);
     verdict.is_hopeless = std::ranges::any_of(kHopeless, [&](auto words) { return state.message.contains(words); });
@@ -61,7 +61,7 @@ std::optional<PodVerdict> judge_waiting(const ContainerState& state) {
   return std::nullopt;
 }
 
-/// The kubelet starts a container again that has ended (Pod.spec.restartPolicy).
+/// True if the kubelet starts the ended container again (Pod.spec.restartPolicy).
 bool is_started_again(const kube::Object& pod, const ContainerState& state) {
   const std::string policy = pod.text({"spec", "restartPolicy"});
   return !state.is_init && (policy == "Always" || (policy == "OnFailure" && state.exit_code != 0));
@@ -70,7 +70,7 @@ bool is_started_again(const kube::Object& pod, const ContainerState& state) {
 std::optional<PodVerdict> judge_terminated(const ContainerState& state, bool is_again) {
   const bool is_done = state.is_init && state.exit_code == 0;
   if (is_done) return std::nullopt;
-  // It may have been bad luck once; the second time is a loop.
+  // The first end may be an accident; the second one is a loop.
   if (is_again && state.restarts == 0) return PodVerdict{.phase = Phase::starting, .detail = "ended, and starts again"};
   if (state.reason == "OOMKilled") return failure(FailureReason::out_of_memory, "the kernel ended it: OOMKilled");
   std::string why = (state.is_init ? "bringing skiffd into it" : "its main process") + std::string{" ended"};
@@ -99,7 +99,7 @@ Phase phase_of(const std::vector<ContainerState>& states) {
   return begun ? Phase::starting : Phase::pulling;
 }
 
-/// What holds the pod up just now.
+/// The reason why the Pod is waiting now.
 std::string detail_of(const std::vector<ContainerState>& states) {
   for (const ContainerState& one : states) {
     if (one.kind == ContainerState::Kind::waiting && !one.reason.empty()) return one.reason;
@@ -107,7 +107,7 @@ std::string detail_of(const std::vector<ContainerState>& states) {
   return {};
 }
 
-/// The newest warning about an object, which `field` of the events' involvedObject tells: "uid=...".
+/// The newest warning about an object that `field` of the events' involvedObject selects: "uid=...".
 Task<std::string> last_warning(kube::Client* client, std::string namespace_name, std::string field) {
   kube::ListOptions warnings{.field_selector = "involvedObject." + field + ",type=Warning"};
   auto events = co_await client->list(kube::kEvents, std::move(namespace_name), std::move(warnings));
@@ -118,19 +118,19 @@ Task<std::string> last_warning(kube::Client* client, std::string namespace_name,
   co_return "; the last event is " + newest->text({"reason"}) + ": " + newest->text({"message"});
 }
 
-/// The last lines of the container that ended, or the newest warning about the pod: why it is as it is.
+/// The last lines of the log of the container that ended, or the newest warning about the Pod, as an explanation.
 Task<std::string> last_words(kube::Client* client, kube::Object pod) {
   const std::string namespace_name = pod.namespace_name();
   const std::string name = pod.name();
   for (const ContainerState& one : kube::container_states(pod)) {
     if (one.kind != ContainerState::Kind::terminated && one.last_reason.empty()) continue;
     if (one.is_init && one.exit_code == 0) continue;
-    if (!one.message.empty()) co_return std::string{};  // the kubelet has put the log's end there
+    if (!one.message.empty()) co_return std::string{};  // it contains the end of the log already
     kube::LogOptions options{.container = one.name,
                              .previous = one.kind != ContainerState::Kind::terminated,
                              .tail_lines = kLogLines,
                              .limit_bytes = kLogBytes};
-    // A node that is gone answers nobody, and the API server waits for it.
+    // A lost node does not answer, and the API server waits for it.
     auto answered = co_await within(steady_clock::now() + kLogPatience,
                                     kube::read_log(client, namespace_name, name, std::move(options)));
     if (!answered) break;
@@ -140,7 +140,7 @@ Task<std::string> last_words(kube::Client* client, kube::Object pod) {
   co_return co_await last_warning(client, namespace_name, "uid=" + pod.uid());
 }
 
-/// What cluster-autoscaler and Karpenter say of a Pod for which they make a node; empty when neither does.
+/// The message of cluster-autoscaler or Karpenter that it adds a node for the Pod; empty if neither does.
 Task<std::string> room_being_made(kube::Client* client, kube::Object pod) {
   for (const std::string_view reason : {"TriggeredScaleUp", "Nominated"}) {
     kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",reason=" + std::string{reason}};
@@ -158,7 +158,7 @@ Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod,
   if (reason == FailureReason::unschedulable) room = co_await room_being_made(client, pod);
   if (!room.empty()) {
     message += room;
-  } else if (reason != FailureReason::image_pull) {  // of an image the kubelet says all there is
+  } else if (reason != FailureReason::image_pull) {  // the kubelet's message about an image is complete
     message += co_await last_words(client, std::move(pod));
   }
   if (!wait->agent_image.empty() && reason == FailureReason::image_pull && message.contains(wait->agent_image)) {
@@ -173,7 +173,7 @@ Error deleted_meanwhile(const PodWait& wait) {
                           "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile");
 }
 
-/// As it is now; nothing when there is none.
+/// Reads the object; empty if it does not exist.
 Task<kube::Outcome<std::optional<kube::Object>>> look(kube::Client* client, kube::Resource resource,
                                                       std::string namespace_name, std::string name) {
   auto found = co_await client->get(resource, std::move(namespace_name), std::move(name));
@@ -211,7 +211,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
                                             Progress progress) {
   std::optional<kube::Object> pod = std::move(wait.now);
   std::string uid = pod ? pod->uid() : std::string{};
-  PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
+  PodVerdict verdict;  // the verdict on a new Pod: scheduling, without details
   bool is_unread = pod.has_value();
   bool is_uncertain = !pod;
   std::optional<SteadyTime> hopeless_since;
@@ -228,8 +228,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
           hopeless_since ? std::min(wait.deadline, *hopeless_since + wait.hopeless_patience) : wait.deadline;
       auto told = co_await within(until, news->next());
       if (!told) {
-        // What may pass (a node that is being made, a volume that is late) was waited for to the end, and is the
-        // reason.
+        // The wait ended with a condition that might have passed (a new node, a slow volume): report it as the reason.
         if (!verdict.failure) {
           verdict.detail =
               with("it is not ready in time, but " + std::string{phase_word(verdict.phase)}, verdict.detail);
@@ -237,7 +236,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
         co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
       }
       if (!*told) co_return std::unexpected{std::move(told->error())};
-      // Gone, or, to a watch that had to begin anew, not yet there: that is looked up.
+      // The Pod is gone, or a watch that began again does not show it yet: read it.
       is_uncertain = !(*told)->has_value();
       if (is_uncertain) continue;
       pod = std::move(**told);
@@ -262,7 +261,7 @@ bool has_gone(const std::optional<kube::Object>& now, const GoneWait& wait) {
   return !now || (!wait.uid.empty() && now->uid() != wait.uid);
 }
 
-/// The object as a watch of its name tells it.
+/// The newest object from an event of a watch of one name.
 std::optional<kube::Object> newest_of(kube::WatchEvent event) {
   if (event.kind == kube::WatchEvent::Kind::deleted || event.objects.empty()) return std::nullopt;
   return std::move(event.objects.front());

@@ -27,48 +27,48 @@ constexpr std::string_view kNetworking = kube::kNetworkPolicies.group;
 constexpr std::string_view kAgents = kube::kSandboxes.group;
 constexpr std::string_view kExtensions = kube::kSandboxClaims.group;
 
-/// Of the Secrets, behind the prefix of all names.
+/// Names of the Secrets, without the prefix of all names.
 constexpr std::string_view kKeyName = "signing-key";
 constexpr std::string_view kApiKeysName = "api-keys";
 
-// --- what commands have in common ---
+// --- rights that commands share ---
 
-/// Signing a token for a sandbox that is there, and for a new one: whoever comes first makes the key.
+/// To sign a token for an existing sandbox, and for a new one, whose creation may create the key.
 const Rights kKey{{kCore, "secrets", "get", kKeyName}};
 const Rights kNewKey{{kCore, "secrets", "get", kKeyName}, {kCore, "secrets", "create"}};
-/// A way to the agent. A port-forward over WebSocket is a `get` for API servers up to 1.34 and a `create` for later
+/// To reach an agent. A port-forward over WebSocket is a `get` for API servers up to 1.34 and a `create` for later
 /// ones; the proxy takes the verb from the method, so a POST is a `create`.
 const Rights kReach{
     {kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}, {kCore, "pods/proxy", "get create"}};
-/// A server in a Pod reaches agents at their addresses, and by a tunnel where their network lets in nodes alone. By the
-/// proxy it would need the verb of every method that its clients use.
+/// To reach agents from a server in a Pod: at their addresses, or by a tunnel where their network admits only nodes.
+/// The proxy would need the verb of every method that the clients use.
 const Rights kTunnel{{kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}};
 const Rights kProxyPut{{kCore, "pods/proxy", "update"}};
 const Rights kProxyPatch{{kCore, "pods/proxy", "patch"}};
 const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
-/// Why a pod does not start.
+/// To explain why a Pod does not start.
 const Rights kExplain{{kCore, "pods/log", "get"}, {kCore, "events", "list"}};
 const Rights kEvents{{kCore, "events", "list"}};
 const Rights kLog{{kCore, "pods/log", "get"}};
-/// Whether the namespace assigns user ids.
+/// To find out whether the namespace assigns user ids.
 const Rights kHome{{kCore, "namespaces", "get"}};
 const Rights kNone;
-/// Another key, and what still knows the one before it: also what agent-sandbox has made of a template.
+/// To rotate the key and find the users of older keys, including objects that agent-sandbox created from a template.
 const Rights kKeyChange{{kCore, "secrets", "get patch", kKeyName},
                         {kCore, "pods", "get list"},
                         {kCore, "configmaps", "list"},
                         {kAgents, "sandboxes", "list"},
                         {kExtensions, "sandboxtemplates", "list"}};
-/// The API keys of `skiff serve`: who reads them, and who makes and ends them.
+/// To read the API keys of `skiff serve`, and to create and revoke them.
 const Rights kApiKeys{{kCore, "secrets", "get", kApiKeysName}};
 const Rights kApiKeysChange{{kCore, "secrets", "get patch", kApiKeysName}, {kCore, "secrets", "create"}};
 
-// --- driver `pod`: what is deleted is watched until it is gone, and a watch may have to begin with a list ---
+// --- driver `pod`: deleted objects are watched until they are gone, and a watch may begin with a list ---
 
 const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get"}};
 const Rights kPodList{{kCore, "configmaps", "list"}, {kCore, "pods", "list"}};
 const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
-/// The policy that all sandboxes of a kind share is applied.
+/// To apply the policy that all sandboxes of a kind share.
 const Rights kPodPolicy{{kNetworking, "networkpolicies", "create patch"}};
 const Rights kPodRecord{{kCore, "configmaps", "create get list watch patch delete"}};
 const Rights kPodAround{{kCore, "services", "create get list watch delete"},
@@ -87,7 +87,7 @@ const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "services", "get list watch delete"},
                         {kCore, "persistentvolumeclaims", "get list watch delete"},
                         {kNetworking, "networkpolicies", "get list watch delete"}};
-/// A pod of a pool is taken by a patch.
+/// A patch takes a Pod from a pool.
 const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kCore, "configmaps", "create get list watch patch delete"},
                       {kNetworking, "networkpolicies", "create get"}};
@@ -100,7 +100,7 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kAgents, "sandboxes", "create get list watch delete"},
                         {kNetworking, "networkpolicies", "create get list watch patch delete"},
                         {kCore, "pods", "get list watch"}};
-/// Asked by a dry run.
+/// For a dry run.
 const Rights kClaimTrial{{kExtensions, "sandboxclaims", "create"},
                          {kExtensions, "sandboxtemplates", "create"},
                          {kExtensions, "sandboxwarmpools", "get list"},
@@ -124,9 +124,9 @@ const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch
 // --- doctor, and namespaces of sandboxes ---
 
 const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "list"}};
-/// Whether a pod would be taken.
+/// To check by a dry run whether a Pod would be accepted.
 const Rights kTrial{{kCore, "pods", "create"}};
-/// What a pool decides for its sandboxes.
+/// To read the options that a pool decides for its sandboxes.
 const Rights kPoolLook{{kCore, "configmaps", "get"}};
 const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
                          {kCore, "resourcequotas", "create get"}};
@@ -135,9 +135,9 @@ struct Row {
   std::string_view command;
   std::vector<const Rights*> pod;
   std::vector<const Rights*> claim;
-  bool makes_namespaces = false;         ///< or removes them, with a namespace for each sandbox
-  bool is_operators = false;             ///< needed by no user of sandboxes: in a Role only when it is named
-  std::vector<const Rights*> home = {};  ///< where the process is, and not where sandboxes are
+  bool makes_namespaces = false;         ///< creates or removes namespaces, if each sandbox has its own
+  bool is_operators = false;             ///< not needed by users of sandboxes: in a Role only if it is named
+  std::vector<const Rights*> home = {};  ///< rights in the namespace of the process, not of the sandboxes
 };
 
 std::vector<Row> make_table() {
@@ -203,7 +203,7 @@ const std::vector<Row>& table() {
   return rows;
 }
 
-/// Verbs by object.
+/// The verbs of each object.
 using Merged = std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>>;
 
 void add(Merged& merged, std::span<const Right> rights, const std::string& prefix) {
@@ -295,8 +295,8 @@ std::vector<json> role_objects(const std::vector<ApiRule>& rules, const RoleOpti
 }
 
 std::string with_right_hint(const Error& error, std::string_view command) {
-  // What the authorizer writes, and no admission check or quota: `User "a" cannot list resource "pods" in ...`. It may
-  // have become a part of another message, so the code says nothing.
+  // Look for the text of the authorizer, which admission checks and quotas do not write: `User "a" cannot list resource
+  // "pods" in ...`. It may be part of another message, so the error code does not help.
   const std::size_t at = error.message.find("\" cannot ");
   if (at == std::string::npos || error.message.find(" resource \"", at) == std::string::npos) return error.message;
   return error.message + "; `skiff rbac " + std::string{command.substr(0, command.find(' '))} +

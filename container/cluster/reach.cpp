@@ -24,18 +24,18 @@ using nlohmann::json;
 using protocol::HttpClient;
 using std::chrono::milliseconds;
 
-// In the order of the enum.
+// The words, in the order of the enum.
 constexpr std::array<std::string_view, 6> kWays{"url", "in-cluster", "gateway", "port-forward", "proxy", "service"};
 
-/// Of an address that may lie behind a firewall which says nothing.
+/// Patience with an address behind a firewall that may drop packets silently.
 constexpr milliseconds kDirectPatience{2'000};
 constexpr milliseconds kTunnelPatience{10'000};
-/// Of an agent, once it is connected to: a busy one takes its time, and one that is frozen says nothing for ever.
+/// Patience with an agent after the connection: a busy agent needs time, and a frozen one never answers.
 constexpr milliseconds kAnswerPatience{30'000};
 constexpr milliseconds kLeastPatience{1'000};
 constexpr std::size_t kMostCaBytes = 1024 * 1024;
 
-/// Under which a node can be reached from outside; empty when it does not say.
+/// The address at which a node can be reached from outside; empty if it reports none.
 std::string external_ip(const kube::Object& node) {
   const json* addresses = node.find({"status", "addresses"});
   if (addresses == nullptr || !addresses->is_array()) return {};
@@ -46,7 +46,7 @@ std::string external_ip(const kube::Object& node) {
   return {};
 }
 
-/// Waiting may mend it: what was asked did not answer, or is not ready.
+/// True if waiting may help: the other side did not answer, or is not ready.
 bool may_pass(const Error& error) {
   return error.code == Errc::io_error || error.code == Errc::timeout || error.code == Errc::sandbox_not_running;
 }
@@ -55,7 +55,7 @@ bool is_unavailable(unsigned status) {
   return status == 502 || status == 503 || status == 504;
 }
 
-/// Gives a stream that is connected already to whoever dials first; the others dial by `next`.
+/// A dialer that returns the connected stream to its first caller, and uses `next` for the others.
 protocol::Dialer first_gets(protocol::Upgraded connected, protocol::Dialer next) {
   auto kept = std::make_shared<std::optional<protocol::Stream>>(std::move(connected.stream));
   return [kept = std::move(kept), next = std::move(next)](milliseconds limit) -> Task<Result<protocol::Stream>> {
@@ -68,12 +68,12 @@ protocol::Dialer first_gets(protocol::Upgraded connected, protocol::Dialer next)
   };
 }
 
-/// Holds the port-forward while it dials.
+/// Keeps the port-forward alive while it dials.
 Task<Result<protocol::Stream>> dial_by(std::shared_ptr<kube::PortForward> forward, milliseconds limit) {
   co_return co_await forward->dialer()(limit);
 }
 
-/// Asks the agent for a sign of life by this way, and keeps the connection for its first user.
+/// Sends a request to the agent by this way, and keeps the connection for the first user.
 Task<Result<>> probe(Executor executor, Endpoint* endpoint, std::string path, bool* passes) {
   HttpClient client{executor, endpoint->client};
   HttpClient::Request request{.target = endpoint->path_prefix + path, .headers = endpoint->headers};
@@ -116,7 +116,7 @@ Reach::~Reach() = default;
 std::shared_ptr<kube::PortForward> Reach::forward(const ReachTarget& target, std::uint16_t port) {
   const std::pair where{target.namespace_name + "/" + target.pod.name(), port};
   if (const auto known = forwards_.find(where); known != forwards_.end()) return known->second;
-  // Sandboxes come and go for as long as a server runs: those that nobody dials, or holds a connection of, are dropped.
+  // While a server runs, sandboxes come and go: drop port-forwards without dialers and connections.
   std::erase_if(forwards_,
                 [](const auto& one) { return one.second.use_count() == 1 && one.second->connections() == 0; });
   auto made = std::make_shared<kube::PortForward>(cluster_->executor(), &cluster_->client().transport(),
@@ -125,13 +125,13 @@ std::shared_ptr<kube::PortForward> Reach::forward(const ReachTarget& target, std
   return made;
 }
 
-/// Who waits long for a sandbox waits long for a tunnel too, and for the ways behind it.
+/// A caller that waits long for a sandbox also waits long for a tunnel, and for the ways after it.
 milliseconds Reach::tunnel_patience() const {
   const auto left = cluster_->client().transport().waited_for() - std::chrono::steady_clock::now();
   return std::max(kTunnelPatience, std::chrono::duration_cast<milliseconds>(left / 3));
 }
 
-/// Nobody waits longer than he said; one way that is silent leaves time for those behind it.
+/// The caller's limit is kept, and one silent way leaves time for the ways after it.
 milliseconds Reach::answer_patience() const {
   const SteadyTime until = cluster_->client().transport().waited_for();
   if (until == SteadyTime{}) return kAnswerPatience;
@@ -181,7 +181,7 @@ Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
   auto router = by_url(where->url);
   if (!router) co_return router;
   if (!where->hostname.empty()) {
-    // Its listener is for that name, which need not lead anywhere from here.
+    // The listener expects that host name, which need not be in DNS here.
     router->client.resolver = [next = cluster_->resolver(), host = where->url.host](
                                   const std::string&, std::uint16_t port) { return next(host, port); };
     router->client.host = std::move(where->hostname);
@@ -189,9 +189,9 @@ Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
   router->headers.add("X-Sandbox-ID", target->gateway_id);
   router->headers.add("X-Sandbox-Namespace", target->namespace_name);
   router->headers.add("X-Sandbox-Port", std::to_string(agent_port_of(target->pod)));
-  // The name leads only to those that have a Service: what came from a pool has none.
+  // The name works only for sandboxes with a Service; those from a pool have none.
   if (auto ip = kube::pod_ip(target->pod); !ip.empty()) router->headers.add("X-Sandbox-Pod-IP", std::move(ip));
-  // The router takes it for itself; the agent has a header of its own for that.
+  // The router consumes this header; the agent's token has a header of its own.
   if (!options_.gateway_token.empty()) router->headers.add("Authorization", "Bearer " + options_.gateway_token);
   co_return router;
 }
@@ -203,7 +203,7 @@ Task<Result<Endpoint>> Reach::by_service(const ReachTarget* target) {
   }
   const auto port = kube::node_port(*target->service, "agent");
   if (!port) co_return Endpoint{};
-  // Few may look at nodes; from within their network the other address is as good.
+  // Few users may read nodes; within their network the internal address works, too.
   auto node = co_await cluster_->client().get(kube::kNodes, {}, target->pod.text({"spec", "nodeName"}));
   std::string host = node ? external_ip(*node) : std::string{};
   if (host.empty()) host = target->pod.text({"status", "hostIP"});
@@ -211,7 +211,7 @@ Task<Result<Endpoint>> Reach::by_service(const ReachTarget* target) {
   co_return by_address(std::move(host), *port);
 }
 
-/// An endpoint without an URL: this way does not lead there.
+/// The endpoint of one way; its URL is empty if the way does not lead there.
 Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
   Endpoint endpoint;
   switch (way) {
@@ -254,7 +254,8 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
 
 bool Reach::is_wanted(Way way) const {
   if (options_.only) return way == *options_.only;
-  // Who names an address wants that one. A token crosses no network in clear text unless somebody says so.
+  // If the user names an address, only that one is used. Tokens do not cross a network in clear text unless the user
+  // chooses it.
   return way != Way::service && (options_.url.empty() || way == Way::url);
 }
 
@@ -308,7 +309,7 @@ Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
 Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std::string>()> token) {
   kube::Transport& transport = cluster_->client().transport();
   kube::Backoff backoff{transport.retry_limits()};
-  // Others who begin to wait meanwhile don't make this longer.
+  // A `Wait` that begins later does not extend this call.
   const SteadyTime until = transport.waited_for();
   for (;;) {
     Trial trial = co_await try_ways(&target);

@@ -21,39 +21,40 @@
 
 namespace skiff::container {
 
-/// By which way agents are reached, in the order in which they are tried.
+/// The ways to reach agents, in the order in which they are tried.
 enum class Way : std::uint8_t {
-  url,           ///< where the user says
+  url,           ///< the address that the user gives
   in_cluster,    ///< the Pod's address, from a Pod
   gateway,       ///< agent-sandbox's router, with its X-Sandbox-* headers
   port_forward,  ///< pods/portforward of the API server
   proxy,         ///< pods/proxy of the API server
-  service,       ///< the address of a LoadBalancer, or a node's and a NodePort: in clear text, so only when it is named
+  service,       ///< the address of a LoadBalancer, or a node and a NodePort: in clear text, so only on request
 };
 [[nodiscard]] std::string_view way_word(Way way) noexcept;
 [[nodiscard]] std::optional<Way> find_way(std::string_view word) noexcept;
 
 struct ReachOptions {
-  std::string url = {};                    ///< of the agent itself: http://HOST:PORT
-  std::string gateway_url = {};            ///< of a router
-  std::string gateway = {};                ///< [NAMESPACE/]NAME of the Gateway before a router, when there is no URL
-  std::string gateway_token = {};          ///< bearer token for the router; empty: none
-  std::string certificate_authority = {};  ///< PEM file: trust these at an https URL, not the system's store
-  std::string server_name = {};            ///< what the certificate there is for; empty: the URL's host
-  std::optional<Way> only = {};            ///< no other way than this
-  bool in_cluster = false;                 ///< we run in a Pod of that very cluster: its Pods' addresses are good here
+  std::string url = {};            ///< address of the agent itself: http://HOST:PORT
+  std::string gateway_url = {};    ///< address of a router
+  std::string gateway = {};        ///< [NAMESPACE/]NAME of the Gateway before a router, if there is no URL
+  std::string gateway_token = {};  ///< bearer token for the router; empty: none
+  std::string certificate_authority =
+      {};                        ///< PEM file of the authorities for an https URL, instead of the system's store
+  std::string server_name = {};  ///< name in that certificate; empty: the URL's host
+  std::optional<Way> only = {};  ///< use only this way
+  bool in_cluster = false;       ///< this process runs in a Pod of that cluster, so its Pods' addresses can be used
 };
 
-/// One sandbox as the ways to it see it.
+/// The data about one sandbox that the ways need.
 struct ReachTarget {
-  std::string sandbox = {};  ///< its name, for messages
+  std::string sandbox = {};  ///< name of the sandbox, for messages
   std::string namespace_name = {};
   kube::Object pod = {};
   std::optional<kube::Object> service = {};
-  std::string gateway_id = {};  ///< X-Sandbox-ID; empty: no router knows it
+  std::string gateway_id = {};  ///< X-Sandbox-ID; empty: routers do not know the sandbox
 };
 
-/// Finds the way to agents, and holds the port-forwards that are on it. Reactor thread only.
+/// Finds ways to agents, and owns the port-forwards that they use. Reactor thread only.
 class Reach {
  public:
   Reach(Cluster* cluster, ReachOptions options);
@@ -61,25 +62,25 @@ class Reach {
   Reach(const Reach&) = delete;
   Reach& operator=(const Reach&) = delete;
 
-  /// Tries the ways until the agent answers by one of them, and all of them again, for as long as somebody waits
-  /// (Transport::wait_until), where that may help. The endpoint's url says which. Its dialer must not outlive this
-  /// object. `sandbox_not_running` with what each way said when none works.
+  /// Tries all ways until the agent answers by one of them. Where that may help, it repeats this until the end of the
+  /// wait (Transport::wait_until). The endpoint's url says which way works. Its dialer must not outlive this object. If
+  /// no way works: `sandbox_not_running` with the error of each.
   [[nodiscard]] Task<Result<Endpoint>> find(ReachTarget target, std::function<Result<std::string>()> token);
-  /// A connection to a port of its Pod.
+  /// Connects to a port of its Pod.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(ReachTarget target, std::uint16_t port);
 
-  /// Port-forwards that are held: those that are in use, and those of the sandbox that was looked at last.
+  /// Number of port-forwards: those in use, and those of the sandbox that was looked for last.
   [[nodiscard]] std::size_t forwards() const noexcept { return forwards_.size(); }
 
-  /// Ends the port-forwards; call it before the object goes away.
+  /// Ends the port-forwards; call it before the object is destroyed.
   [[nodiscard]] Task<> stop();
 
  private:
-  /// What became of all ways.
+  /// The result of trying all ways.
   struct Trial {
     std::optional<Endpoint> found = {};
     std::string said = {};
-    bool may_pass = false;  ///< what one of them failed by
+    bool may_pass = false;  ///< the failure of one of them may pass
   };
   [[nodiscard]] Task<Trial> try_ways(const ReachTarget* target);
   [[nodiscard]] bool is_wanted(Way way) const;

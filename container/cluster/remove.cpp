@@ -13,7 +13,7 @@ namespace {
 
 using kube::Object;
 
-/// By the answer to its deletion.
+/// True if the answer to the deletion shows that the object is gone.
 bool is_gone_already(const Object& answer) {
   if (answer.text({"kind"}) == "Status" || !answer.is_being_deleted()) return true;
   const nlohmann::json* finalizers = answer.find({"metadata", "finalizers"});

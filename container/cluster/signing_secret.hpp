@@ -8,18 +8,18 @@
 #include "container/agent/signing_key.hpp"
 #include "container/kube/object.hpp"
 
-/// The Secret that holds the keys of a namespace, and what Pods say of them. Nothing here talks to the API server.
+/// The Secret with the keys of a namespace, and the keys in Pods. This file sends no requests.
 namespace skiff::container {
 
 /// "skiff-signing-key".
 [[nodiscard]] std::string signing_secret_name(std::string_view prefix);
 
-/// `invalid_field` when it holds something else.
+/// `invalid_field` if the Secret contains something else.
 [[nodiscard]] Result<SigningKeys> read_signing_secret(const kube::Object& secret);
-/// The same as the `data` of the Secret; what it has no more is null, for a merge patch.
+/// The keys as `data` of the Secret, for a merge patch: entries that are to be removed are null.
 [[nodiscard]] Result<nlohmann::json> signing_secret_data(const SigningKeys& keys);
 
-/// What the agent of a Pod was told to verify tokens with (SKIFF_PUBLIC_KEY); empty when the Pod does not say.
+/// The public key in the configuration of a Pod's agent (SKIFF_PUBLIC_KEY); empty if there is none.
 [[nodiscard]] std::string configured_key(const kube::Object& pod);
 
 }  // namespace skiff::container

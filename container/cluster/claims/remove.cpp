@@ -31,13 +31,13 @@ Task<Result<>> remove_claim(Cluster* cluster, SandboxApi api, Object object, std
   std::string sandbox_uid = sandbox ? sandbox->uid() : std::string{};
   const std::string pod = sandbox ? pod_name(*sandbox) : object.name();
   kube::Client& client = cluster->client();
-  // By uid, as somebody may make another one of this name meanwhile, whose end nobody waits for.
+  // By uid, because another Pod may get this name meanwhile, and its end must not be waited for.
   auto found = co_await client.get(kube::kPods, object.namespace_name(), pod);
   if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
   std::string pod_uid = found ? found->uid() : std::string{};
   kube::RemoveOptions options{.uid = object.uid()};
   auto removed = co_await client.remove(resource, object.namespace_name(), object.name(), std::move(options));
-  // A conflict: what has the name now is another one.
+  // A conflict means that another object has the name now.
   const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
   if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error())};
   const std::string ns = object.namespace_name();

@@ -12,8 +12,8 @@
 namespace skiff::container {
 
 /// Deletes a claim or a bare Sandbox, by its uid, and waits, as `how` says, until its Sandbox and its Pod are gone too.
-/// `sandbox` is that of the object; it may have none yet, and get one while it is removed. Somebody else's of those
-/// names is not waited for.
+/// `sandbox` is the object's Sandbox; it may have none yet, and get one while it is being removed. Other objects of
+/// these names are not waited for.
 [[nodiscard]] Task<Result<>> remove_claim(Cluster* cluster, SandboxApi api, kube::Object object,
                                           std::optional<kube::Object> sandbox, Removal how);
 

@@ -18,7 +18,7 @@ namespace {
 using kube::Object;
 using kube::WatchEvent;
 
-/// What two watchers find out; the first one to do so ends the other.
+/// The result of two watchers: the first one with a result ends the other.
 struct Finding {
   std::optional<Result<Object>> outcome;
   TaskGroup* watchers = nullptr;
@@ -37,8 +37,8 @@ kube::WatchOptions only(kube::Resource resource, const Object& object, std::stri
           .resource_version = std::move(version)};
 }
 
-/// The condition tells of an earlier state of the spec. A claim's is a copy of its Sandbox's, so its number means
-/// nothing there.
+/// True if the condition describes an earlier state of the spec. A claim's condition is a copy of its Sandbox's, so its
+/// generation cannot be compared.
 bool is_outdated(const Object& object, std::int64_t generation) {
   if (is_claim(object)) return false;
   const nlohmann::json* conditions = object.find({"status", "conditions"});
@@ -83,8 +83,9 @@ Task<> watch_object(kube::Client* client, kube::Resource resource, Object object
   }
 }
 
-/// The Pod of a Sandbox that is made anew has its name, and so has the Sandbox of a claim that gets none out of a pool.
-/// One out of a pool is ready already. Who may not look at Pods learns enough from the object.
+/// Watches the Pod of a new Sandbox, which has the Sandbox's name; the Sandbox of a claim has the claim's name unless
+/// it comes from a pool. A Pod from a pool is ready already. Without the right to read Pods, watching the object is
+/// enough.
 Task<> watch_pod(kube::Client* client, Object object, SteadyTime deadline, Progress progress, Finding* finding) {
   PodWait wait{.namespace_name = object.namespace_name(), .name = object.name(), .now = {}, .deadline = deadline};
   const Executor executor = co_await boost::asio::this_coro::executor;

@@ -8,9 +8,9 @@
 
 namespace skiff::container {
 
-/// Watches a claim or a Sandbox, as it was answered by the request that made or changed it, until its condition Ready
-/// holds for that state, and gives it. Fails as soon as it is clear that it won't: what the controller says of it, or
-/// what is wrong with its Pod (`sandbox_failed`, with its reason).
+/// Watches a claim or a Sandbox, from the answer to its creation or change, until its condition Ready is true for that
+/// state, and returns it. Fails as soon as the controller's message or the state of its Pod shows that it will not
+/// become ready (`sandbox_failed`, with its reason).
 [[nodiscard]] Task<Result<kube::Object>> wait_for_claim(kube::Client* client, kube::Resource resource,
                                                         kube::Object object, SteadyTime deadline, Progress progress);
 

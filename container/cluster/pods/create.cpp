@@ -24,11 +24,12 @@ using std::chrono::steady_clock;
 constexpr std::size_t kLongestObjectName = 63;
 
 std::string own_namespace(std::string_view prefix, std::string_view name) {
-  // The random end takes nine of the 63 letters.
+  // The random end takes nine of the 63 characters.
   return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
 }
 
-/// Creates it, or finds another `start` of the same sandbox that has. One that goes is not it.
+/// Creates an object, or returns the one that another `start` of the same sandbox has created, unless it is being
+/// deleted.
 Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object object) {
   const std::string namespace_name = object.namespace_name();
   const std::string name = object.name();
@@ -42,7 +43,7 @@ Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object obje
   co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
-/// All but the Pod, of which it gives the Service. What limits it is there before it.
+/// Creates all objects except the Pod, and returns the Service. The objects that limit the Pod exist before it.
 Task<Result<std::optional<Object>>> make_surroundings(Cluster* cluster, const PodRecord* record,
                                                       const Object* config_map, const ManifestContext* context) {
   const bool is_owned = record->namespace_name == config_map->namespace_name();
@@ -83,17 +84,17 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
-  // A namespace that is yet to be made is taken to be as this one.
+  // A namespace that is not created yet is assumed to be like this one.
   context.assigns_ids = co_await cluster->assigns_ids();
   if (spec->pod.namespace_per_sandbox) {
     context.namespace_name = own_namespace(context.prefix, spec->name);
     co_return context;
   }
-  if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
+  if (!spec->pod.pool.empty()) co_return context;  // the cluster has accepted such Pods already
   SKIFF_CO_TRY(auto pod, make_pod(*spec, context));
   auto taken = co_await cluster->client().create(kube::kPods, std::move(pod), {.dry_run = true});
   if (taken) co_return context;
-  // A name that is taken is the record's to tell.
+  // The creation of the record reports a name that is in use.
   const bool says_nothing =
       taken.error().already_exists() || taken.error().status.message.contains("does not support dry run");
   if (!says_nothing) co_return std::unexpected{creation_error(std::move(taken.error()))};
@@ -143,10 +144,10 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   co_return known;
 }
 
-/// Nothing when the pool has none that is ready.
+/// Takes a Pod from the pool; nullopt if none is ready.
 Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pools, PodRecord record, Object config_map,
                                                 ManifestContext context) {
-  // What it is told is for those whom it may reach: the policy is there before it knows anything.
+  // The policy must exist before the Pod gets its settings, so that they reach only permitted addresses.
   auto limit = [&](std::string id) {
     ManifestContext its = context;
     its.sandbox_id = std::move(id);
@@ -154,7 +155,7 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
   };
   SKIFF_CO_TRY(auto taken, co_await pools->take(record.spec, config_map, std::move(limit)));
   if (!taken) co_return std::nullopt;
-  // It has had its id and its name since it waited.
+  // The Pod keeps the id and the name that it had in the pool.
   record.id = context.sandbox_id = taken->id;
   record.pod = taken->pod.name();
   SKIFF_CO_TRY(auto service, co_await make_surroundings(cluster, &record, &config_map, &context));
@@ -188,7 +189,7 @@ Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord
   if (config_map && !record.spec.pod.pool.empty()) {
     SKIFF_CO_TRY(auto warm, co_await take_warm(cluster, pools, record, *config_map, context));
     if (warm) co_return std::move(*warm);
-    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
+    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has no ready sandbox, a cold one is made");
   }
   co_return co_await make_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),
                                     std::move(progress));

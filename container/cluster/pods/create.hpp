@@ -12,24 +12,24 @@
 #include "container/kube/object.hpp"
 #include "container/sandbox/progress.hpp"
 
-/// Makes what a sandbox is made of, in the order that leaves nothing without an owner, and waits until its Pod is
-/// Ready. Cleaning up after a failure is the caller's.
+/// Creates the objects of a sandbox, in an order in which every object has an owner, and waits until its Pod is Ready.
+/// The caller cleans up after a failure.
 namespace skiff::container {
 
-/// Checks the spec, fills in what it leaves open, and asks the cluster by a dry run whether it would take such a Pod.
+/// Checks the spec, fills in defaults, and asks the cluster by a dry run whether it would accept such a Pod.
 [[nodiscard]] Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spec);
 
-/// The record first, since it owns what follows; for one run there is none. Then a Pod: one out of the pool that the
-/// spec names, when one is ready, else a new one. `sandbox_conflict` when there is a record of that name.
+/// Creates the record first, because it owns the other objects; a sandbox for one run has none. Then takes a ready Pod
+/// from the pool that the spec names, or creates one. `sandbox_conflict` if a record of that name exists.
 [[nodiscard]] Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord record, bool is_one_shot,
                                                   ManifestContext context, Progress progress);
 
-/// A new Pod and all around it, for a record that exists.
+/// Creates a new Pod and its other objects for an existing record.
 [[nodiscard]] Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record,
                                                     std::optional<kube::Object> config_map, ManifestContext context,
                                                     Progress progress);
 
-/// The policy that the spec needs, made or changed; one of its own belongs to the record, if there is one.
+/// Creates or changes the policy that the spec needs. The record, if there is one, owns the sandbox's own policy.
 [[nodiscard]] Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context,
                                            const kube::Object* config_map);
 

@@ -10,7 +10,8 @@
 
 namespace skiff::container {
 
-/// All objects of a sandbox, its record too, in the order in which they are made; the record goes to `home`.
+/// All objects of a sandbox, including its record, in the order of their creation. The record belongs to the namespace
+/// `home`.
 [[nodiscard]] Result<std::vector<kube::Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
                                                               const std::string& home);
 

@@ -16,7 +16,7 @@ Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const Offli
   SKIFF_TRY_VOID(check_pod_options(spec.pod));
   if (!spec.pod.pool.empty() || !spec.pod.template_name.empty()) {
     const std::string flag = spec.pod.pool.empty() ? "--template" : "--pool";
-    return fail(Errc::invalid_field, flag + ": the cluster alone knows it, and no cluster is asked", flag);
+    return fail(Errc::invalid_field, flag + ": only a cluster knows it, and no cluster is contacted", flag);
   }
   SKIFF_TRY_VOID(fill_in_images(spec, context.default_image, context.agent_image));
   ManifestContext wanted{

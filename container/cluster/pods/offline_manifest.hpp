@@ -11,18 +11,18 @@
 
 namespace skiff::container {
 
-/// What else would be known of a cluster.
+/// The values that would otherwise come from a cluster.
 struct OfflineContext {
   std::string namespace_name = "default";
   std::string name_prefix = "skiff-";
   std::string default_image = {};
   std::string agent_image = {};
-  std::optional<SigningKey> key = {};  ///< whose tokens the agent accepts, in place of the namespace's own
+  std::optional<SigningKey> key = {};  ///< key that replaces the namespace's
 };
 
-/// The objects that the driver `pod` would make, without asking a cluster for anything. What only a cluster can tell is
-/// left open: whether it would take them, whether the namespace assigns user ids, and without a key the agent knows
-/// none. `invalid_field` for what is known to the cluster alone: pools and templates.
+/// The objects that the driver `pod` would create, without a request to a cluster. It remains unknown whether the
+/// cluster would accept them, and whether the namespace assigns user ids. Without a key the agent knows none.
+/// `invalid_field` for pools and templates, which only the cluster knows.
 [[nodiscard]] Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const OfflineContext& context);
 
 }  // namespace skiff::container

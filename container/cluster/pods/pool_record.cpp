@@ -20,11 +20,11 @@ using nlohmann::json;
 constexpr std::string_view kFree = "free";
 constexpr std::string_view kTaken = "taken";
 constexpr std::string_view kLeaving = "leaving";
-/// Of the members, by their numbers.
+/// Number of parts of a pool; a member's number selects its part.
 constexpr unsigned kSlots = 64;
-/// A pool of no more than this is looked at as a whole.
+/// A pool of at most this size is read as a whole.
 constexpr unsigned kSmallPool = 8;
-/// So many Pods are in a look at a part of a larger one, on average.
+/// Average number of Pods in one read of a part of a larger pool.
 constexpr unsigned kLookedAt = 4;
 
 std::string member_prefix(const Object& record) {
@@ -42,7 +42,7 @@ std::optional<unsigned> member_number(const Object& record, const Object& pod) {
   return number;
 }
 
-/// A key as a JSON pointer has it (RFC 6901, 3).
+/// Appends a key to a JSON pointer (RFC 6901, 3).
 std::string pointer_to(std::string_view parent, std::string_view key) {
   std::string path{parent};
   path += '/';
@@ -54,13 +54,13 @@ json operation(std::string_view op, std::string path, json value) {
   return {{"op", op}, {"path", std::move(path)}, {"value", std::move(value)}};
 }
 
-/// Holds only for this very Pod, and only as long as it is free.
+/// The patch applies only to this Pod, and only while it is free.
 json begin_patch(const Object& pod) {
   return json::array({operation("test", "/metadata/uid", pod.uid()),
                       operation("test", pointer_to("/metadata/labels", labels::kPoolState), kFree)});
 }
 
-/// What leads from one map of labels or annotations to another.
+/// Appends the operations that turn one map of labels or annotations into another.
 void append_changes(json& patch, std::string_view parent, const json& before, const json& after) {
   if (before.is_null()) {
     if (!after.is_null()) patch.push_back(operation("add", std::string{parent}, after));
@@ -80,7 +80,7 @@ json metadata_of(const Object& object, std::string_view key) {
   return found == nullptr ? json{} : *found;
 }
 
-/// The Pod's metadata for its new owner: nothing of the pool's owner, or of his labels, is left.
+/// The Pod's metadata for its new owner, without the pool's owner and labels.
 Object as_taken(const Object& pod, const SandboxSpec& sandbox) {
   Object taken;
   json& metadata = taken.json["metadata"];
@@ -164,7 +164,7 @@ Result<Object> make_member(const PoolSpec& pool, const Object& record, const Man
   auto pod = make_pod(spec, context);
   if (!pod) return pod;
   pod->json["metadata"]["name"] = member_prefix(record) + std::to_string(number);
-  // Not of the component `sandbox` yet: nobody's list of sandboxes has it.
+  // Not of the component `sandbox` yet, so that no list of sandboxes contains it.
   labels::put(*pod, labels::kComponent, "pool-member");
   labels::put(*pod, labels::kPool, pool.name);
   const std::string network = network_label(while_it_waits(pool).pod);

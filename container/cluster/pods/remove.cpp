@@ -14,7 +14,7 @@ namespace {
 
 using kube::Object;
 
-/// One that can't be read has the Pod of its name, as far as anybody can know.
+/// The record; if it cannot be read, assume that its Pod has its name.
 PodRecord record_of(const KnownPod& known) {
   if (known.record) return *known.record;
   PodRecord record;
@@ -32,9 +32,9 @@ struct PodPlace {
   std::string uid = {};  ///< empty: look it up
 };
 
-/// Whether the record has the name that skiff gives to a sandbox's, of which those of its objects are made. What a
-/// record says can be written by anybody: by one that names another object, with its uid, anything in the namespace
-/// could be deleted with the rights of whoever removes it.
+/// True if the record has the name that skiff gives to a sandbox's record, from which its objects' names follow. Any
+/// user with access to ConfigMaps can write a record. If records could name other objects with their uids, such a user
+/// could delete any object of the namespace with the rights of the caller.
 bool is_named_as_made(const Cluster& cluster, const KnownPod& known, const PodRecord& record) {
   return known.config_map->name() == cluster.object_name(record.spec.name);
 }
@@ -47,13 +47,13 @@ PodPlace place_of(const Cluster& cluster, const KnownPod& known) {
   const PodRecord record = record_of(known);
   PodPlace place{record.namespace_name, record.pod, record.id};
   if (known.pod) place.uid = known.pod->uid();
-  // Without a look at it; one out of a pool has another name, and is looked at.
+  // Take the uid from the record without reading the Pod. A Pod from a pool has another name, and is read.
   const bool has_its_name = is_named_as_made(cluster, known, record) && record.pod == known.config_map->name();
   if (!known.pod && !record.stopped && has_its_name) place.uid = record.pod_uid;
   return place;
 }
 
-/// Among many it is followed by the watch that all of them share, and alone by one of its own.
+/// Deletes the Pod. If other removals are under way, its end is followed by a shared watch, else by one of its own.
 Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, PodPlace place, Removal how,
                                                            bool is_alone) {
   std::optional<kube::SharedWatch::Reader> news;
@@ -61,7 +61,7 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
     SKIFF_CO_TRY(auto followed, co_await cluster->ends(place.namespace_name).follow(place.name));
     news.emplace(std::move(followed));
   }
-  // What the record says of its Pod may be old: then it is looked up.
+  // The record's uid of its Pod may be outdated: then read the Pod.
   for (bool is_sure = place.uid.empty();; is_sure = true) {
     if (is_sure) {
       SKIFF_CO_TRY(auto found, co_await find_pod(cluster, place.namespace_name, place.name, place.id));
@@ -84,15 +84,16 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
   }
 }
 
-/// Into `departure`, to be waited for.
+/// Deletes the Pod and adds it to `departure`.
 Task<Result<>> take_pod(Cluster* cluster, PodPlace place, Removal how, bool is_alone, Departure* departure) {
   SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
   if (pod) departure->leaving.push_back(std::move(*pod));
   co_return Result<>{};
 }
 
-/// By the uid that its record tells, before its Pod ends: else the cluster follows that with what it knows of the
-/// Service. One of which the record does not know, or another of that name, is looked for by its label at the end.
+/// Deletes the Service by the uid in the record, before the Pod ends: otherwise the cluster would first update the
+/// Service for the Pod's end. A Service that the record does not name, or that has another uid, is found by its label
+/// at the end.
 Task<Result<>> take_service(Cluster* cluster, const KnownPod* known, std::chrono::milliseconds patience,
                             Departure* departure) {
   const PodRecord record = record_of(*known);
@@ -116,7 +117,7 @@ Task<Result<>> take_service(Cluster* cluster, const KnownPod* known, std::chrono
   co_return Result<>{};
 }
 
-/// Where somebody else has removed it, and made another one, all is well.
+/// Deletes the record. If another client has removed or replaced it, that is not an error.
 Task<Result<>> take_record(Cluster* cluster, const Object* config_map, std::chrono::milliseconds patience,
                            Departure* departure) {
   GoneWait itself{.resource = kube::kConfigMaps,
@@ -130,7 +131,7 @@ Task<Result<>> take_record(Cluster* cluster, const Object* config_map, std::chro
   co_return Result<>{};
 }
 
-/// Each is done whatever becomes of the others. Gives the first of their failures.
+/// Runs all parts at the same time, even if some fail. Returns the first failure.
 Task<Result<>> do_at_once(std::vector<Task<Result<>>> parts) {
   std::vector<Result<>> results(parts.size());
   const auto into = [](Task<Result<>> work, Result<>* result) -> Task<> { *result = co_await std::move(work); };
@@ -142,8 +143,8 @@ Task<Result<>> do_at_once(std::vector<Task<Result<>>> parts) {
   co_return Result<>{};
 }
 
-/// The namespace that a record names, if it is that sandbox's own: whoever may write into a ConfigMap could name any,
-/// and a record that was copied names that of the first one.
+/// The namespace that a record names, if it belongs to that sandbox: a user with access to ConfigMaps could name any
+/// namespace, and a copied record names the original's.
 Task<Result<std::optional<Object>>> find_home(Cluster* cluster, const Object* config_map, const PodRecord* record) {
   auto home = co_await cluster->client().get(kube::kNamespaces, {}, record->namespace_name);
   if (!home && home.error().not_found()) co_return std::nullopt;
@@ -155,7 +156,7 @@ Task<Result<std::optional<Object>>> find_home(Cluster* cluster, const Object* co
   co_return std::move(*home);
 }
 
-/// Where a sandbox has a namespace of its own nothing else needs to be deleted: what is in it goes with it.
+/// Deletes the namespace of a sandbox that has its own; all its objects are deleted with it.
 Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* known, const PodRecord* record,
                                               Removal how) {
   const Object& config_map = *known->config_map;
@@ -184,7 +185,8 @@ Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* 
   co_return departure;
 }
 
-/// What is left of one kind, by its label: without an owner, as kubectl makes it from a manifest, or slow to follow.
+/// Deletes the remaining objects of one kind by their label: objects without an owner, which kubectl creates from a
+/// manifest, or that the cascade has not deleted yet.
 Task<Result<>> remove_rest(Cluster* cluster, kube::Resource resource, std::string namespace_name, std::string id,
                            const Removal* how) {
   kube::ListOptions its{.label_selector = std::string{labels::kSandbox} + "=" + labels::label_value(id)};
@@ -229,8 +231,8 @@ Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, R
   }
   if (known->damage || !record.spec.pod.volumes.empty()) departure.rest.push_back(kube::kVolumeClaims);
   if (known->damage || network_label(record.spec.pod) == "own") departure.rest.push_back(kube::kNetworkPolicies);
-  // The record goes once these are on their way out: the cascade, which takes what else it owns, has nothing to ask
-  // about them then. Until that moment whoever looks finds the sandbox, and can remove it again.
+  // Delete the record after these: the cascade, which deletes the record's other objects, then has less to do. Until
+  // then the sandbox can be found, and its removal repeated.
   std::vector<Task<Result<>>> parts;
   parts.push_back(take_service(cluster, known, how.patience, &departure));
   parts.push_back(take_pod(cluster, std::move(place), how, is_alone, &departure));

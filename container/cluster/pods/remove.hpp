@@ -14,14 +14,14 @@
 #include "container/kube/shared_watch.hpp"
 #include "container/sandbox/driver.hpp"
 
-/// Removes sandboxes, whose records can be written by anybody: see container/cluster/remove.hpp.
+/// Removes sandboxes. Other users can write their records: see container/cluster/remove.hpp.
 namespace skiff::container {
 
-/// An annotation of a namespace that one sandbox has for itself: NAMESPACE/NAME of the record that it belongs to.
+/// The annotation of a sandbox's own namespace: NAMESPACE/NAME of the record that it belongs to.
 inline constexpr std::string_view kRecordOf = "skiff.dev/record";
 
-/// A removal in two parts, so that many need not wait for one another: deleting comes first, and takes a few requests;
-/// waiting for the ends takes as long as Pods do, and is done for all of them by one watch.
+/// A removal has two parts, so that many removals need not wait for one another. Deleting takes a few requests. Waiting
+/// for the ends takes as long as the Pods need, and one watch serves all removals.
 struct Departure {
   struct Leaving {
     GoneWait wait;
@@ -29,18 +29,18 @@ struct Departure {
   };
   std::string namespace_name = {};
   std::string id = {};
-  std::vector<Leaving> leaving = {};           ///< deleted, and perhaps still there
-  std::vector<kube::Resource> rest = {};       ///< kinds of which some may be left, where the cascade does not reach
-  std::optional<GoneWait> record_at_end = {};  ///< a record that stays until all the rest is gone
+  std::vector<Leaving> leaving = {};           ///< deleted objects that may still exist
+  std::vector<kube::Resource> rest = {};       ///< kinds of which objects may remain that the cascade does not delete
+  std::optional<GoneWait> record_at_end = {};  ///< the record, if it stays until all other objects are gone
 };
 
-/// Deletes its Pod; record and volumes stay. `is_alone`: no other removal is under way.
+/// Deletes the Pod; record and volumes stay. `is_alone`: no other removal is under way.
 [[nodiscard]] Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone);
-/// Deletes all of it: what has the uids that the record tells, and then the record. Where somebody else has removed
-/// that already, all is well.
+/// Deletes all objects of the sandbox: those with the record's uids, and then the record. It is not an error if another
+/// client has removed them already.
 [[nodiscard]] Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how,
                                                     bool is_alone);
-/// Waits for the ends, as `how` says, and sees to it that nothing is left.
+/// Waits for the ends, as `how` says, and deletes objects that remain.
 [[nodiscard]] Task<Result<>> finish_removal(Cluster* cluster, Departure departure, Removal how);
 
 }  // namespace skiff::container

@@ -19,7 +19,7 @@ namespace {
 
 using protocol::Address;
 
-/// The 4 or 16 bytes of an address literal, nothing for a name.
+/// The 4 or 16 bytes of an address literal; empty for a name.
 std::string address_bytes(std::string_view host) {
   const std::string text{host};
   std::array<char, sizeof(in6_addr)> bytes{};
@@ -47,7 +47,7 @@ bool in_block(std::string_view block, std::string_view address) {
   return true;
 }
 
-/// Takes ":port" off an entry; false when it names another port.
+/// Removes ":port" from an entry; returns false when it is another port.
 bool port_fits(std::string_view& entry, std::uint16_t port) {
   const std::size_t colon = entry.rfind(':');
   if (colon == std::string_view::npos) return true;
@@ -71,7 +71,7 @@ bool entry_names(std::string_view entry, std::string_view host, std::uint16_t po
   if (!address.empty()) return address_bytes(entry) == address;
   if (entry.starts_with("*.")) entry.remove_prefix(1);
   if (protocol::same_text(entry, host)) return true;
-  // ".a.test" is for names below it, "a.test" for itself and those.
+  // ".a.test" matches names below it, "a.test" matches itself and these.
   const std::size_t dot = entry.starts_with('.') ? 0 : 1;
   if (host.size() < entry.size() + dot) return false;
   const std::string_view tail = host.substr(host.size() - entry.size());

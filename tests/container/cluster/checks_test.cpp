@@ -33,7 +33,7 @@ CO_TEST(ClusterQuestions, AreAboutTheClockToo, fakes::FakeCluster& fake) {
   const auto clock = std::ranges::find(checks, "clock", &Check::what);
   CO_ASSERT_TRUE(clock != checks.end());
   EXPECT_TRUE(clock->passed);
-  EXPECT_EQ(clock->detail, "as the API server's");
+  EXPECT_EQ(clock->detail, "same as the API server's");
 }
 
 }  // namespace
