@@ -13,9 +13,9 @@
 
 namespace skiff {
 
-/// Runs `companion` concurrently with `body`; when `body` has finished, the companion is cancelled and joined, so it
-/// may refer to the caller's frame. The caller gets what `body` returns or throws; a caller that is cancelled while the
-/// companion is joined gets operation_aborted.
+/// Runs `companion` concurrently with `body`. When `body` has finished, the companion is cancelled and joined, so the
+/// companion may refer to the caller's frame. The caller gets what `body` returns or throws. A caller that is cancelled
+/// while the companion is joined gets operation_aborted.
 template <class T>
 Task<T> run_beside(Task<> companion, Task<T> body) {
   TaskGroup group{co_await boost::asio::this_coro::executor};
@@ -31,7 +31,7 @@ Task<T> run_beside(Task<> companion, Task<T> body) {
   } catch (...) {
     failure = std::current_exception();
   }
-  // The companion is joined although the caller has been cancelled, or is meanwhile.
+  // The companion is joined even if the caller has been cancelled or is cancelled here.
   const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   group.cancel();
@@ -39,7 +39,7 @@ Task<T> run_beside(Task<> companion, Task<T> body) {
     try {
       co_await group.join();
     } catch (const boost::system::system_error&) {
-      // Cancelled: the wait has ended and not the companion.
+      // The caller was cancelled: only the wait has ended, not the companion.
     }
   }
   co_await boost::asio::this_coro::throw_if_cancelled(throws);

@@ -33,7 +33,7 @@ BlockingPool::~BlockingPool() {
   std::unique_lock lock{mutex_};
   stopping_ = true;
   ready_.notify_all();
-  // From here on none takes itself out; what stands aside may still need further ones.
+  // From here on no thread removes itself; jobs that stand aside may still need further threads.
   while (!threads_.empty()) {
     std::thread thread = std::move(threads_.front());
     threads_.pop_front();
@@ -58,7 +58,7 @@ Task<> BlockingPool::run_job(std::move_only_function<void()>* job) {
   std::exception_ptr failure;
   co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(
       [&](auto handler) {
-        // The guard keeps the reactor running while the only thing outstanding is on another thread.
+        // The guard keeps the reactor running while the only outstanding work is on another thread.
         post(
             [&failure, job, executor, handler = std::move(handler), guard = asio::make_work_guard(executor)]() mutable {
               try {
@@ -90,7 +90,7 @@ void BlockingPool::add_thread() {
     *added = start_worker([this, added] { serve(added); });
     ++idle_;
   } catch (const std::system_error&) {
-    // EAGAIN, pthread_create(3). Those threads that there are do the work.
+    // EAGAIN, pthread_create(3): the existing threads do the work.
     threads_.erase(added);
   }
 }
@@ -100,7 +100,7 @@ void BlockingPool::pass_on() {
     if (!jobs_.empty() && (returning_.empty() || returned_last_)) {
       add_thread();
       if (idle_ > 0) {
-        ready_.notify_one();  // once it has begun it passes on as well
+        ready_.notify_one();  // that thread calls pass_on as well once it has begun
         return;
       }
     }

@@ -15,17 +15,17 @@
 
 namespace skiff {
 
-/// A few threads for calls that may block (process creation, disk). One is there from the beginning, as there may be
-/// none to have later: a command can take all processes that there may be. The others start when a job needs them. The
-/// pool's destruction runs every job that was posted and joins.
+/// A few threads for calls that may block (process creation, disk). The first thread starts with the pool, because
+/// later the system may refuse one: a command can use up the limit of processes. The others start when a job needs
+/// them. The destructor runs every job that was posted and joins the threads.
 ///
-/// A job that waits for somebody else, a client or the holder of a lock, stands aside meanwhile, and another one runs
-/// in its place. So there may be more threads than jobs that run; those that find nothing to do end.
+/// A job that waits for a client or for the holder of a lock stands aside meanwhile, and another job runs in its place.
+/// So the pool may have more threads than running jobs; surplus idle threads end.
 class BlockingPool {
  public:
-  /// So many jobs run at once: `threads` in 1..64. So many more may stand aside: `places`; one that finds no place
-  /// keeps its thread. `name` shows in ps(1) and must be a literal of at most 15 characters. Throws std::system_error
-  /// when the system has no thread to give (pthread_create(3)).
+  /// `threads` (1..64) jobs run at a time. Up to `places` more may stand aside; a job that finds no place keeps its
+  /// thread. `name` shows in ps(1) and must be a literal of at most 15 characters. Throws std::system_error when the
+  /// system refuses a thread (pthread_create(3)).
   BlockingPool(std::string_view name, std::size_t threads, std::size_t places = 0);
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;
@@ -37,16 +37,16 @@ class BlockingPool {
   /// The pool whose job this thread runs; null on all other threads.
   [[nodiscard]] static BlockingPool* current() noexcept;
 
-  /// Whether more jobs have begun than may stand aside; with so many `further` ones. A job that asks for this first,
-  /// and leaves off then, finds a place whenever it has to wait.
+  /// Whether the running jobs, the jobs aside and `further` ones are more than the places. A job that calls this first,
+  /// and gives up when it is true, finds a place whenever it has to wait.
   [[nodiscard]] bool crowded(std::size_t further = 0);
 
-  /// How a job comes back from a wait: `in_turn` with those that have not begun, so that no more run than shall; a job
-  /// that holds what others wait for, or has nothing more to do than to end, comes back `at_once`.
+  /// How a job comes back from a wait. `in_turn` alternates with the jobs that have not begun, so the limit of running
+  /// jobs holds. `at_once` is for a job that holds what others wait for, or that is about to end.
   enum class Return : unsigned char { at_once, in_turn };
 
-  /// Held by a job while it waits for somebody else; by one thread at a time where a job has several. May be held on
-  /// another thread than the job's own.
+  /// A job holds this while it waits for a client or another thread. Only one thread of a job holds it at a time; that
+  /// may be another thread than the job's own.
   class Aside {
    public:
     explicit Aside(BlockingPool* pool, Return how = Return::at_once);
@@ -56,13 +56,13 @@ class BlockingPool {
     void returns(Return how) noexcept { how_ = how; }
 
    private:
-    BlockingPool* pool_;  ///< null: it kept its place
+    BlockingPool* pool_;  ///< null: the job kept its thread
     Return how_;
   };
 
-  /// Runs `work` on a pool thread and resumes the caller on its own executor with what it returned. Cancellation does
-  /// not interrupt it: the caller waits until it is done, so `work` may refer to the caller's frame. What it throws
-  /// (std::bad_alloc) is thrown at the caller.
+  /// Runs `work` on a pool thread and resumes the caller on its own executor with the result. Cancellation does not
+  /// interrupt `work`: the caller waits until it is done, so `work` may refer to the caller's frame. Exceptions of
+  /// `work` (std::bad_alloc) are rethrown at the caller.
   template <class Work>
   Task<std::invoke_result_t<Work&>> run(Work work) {
     std::optional<std::invoke_result_t<Work&>> result;
@@ -72,10 +72,10 @@ class BlockingPool {
   }
 
  private:
-  /// What `run` does whatever the job: in the binary once, and not for each of them.
+  /// The part of `run` that does not depend on the type of the job, so it is compiled once.
   Task<> run_job(std::move_only_function<void()>* job);
 
-  /// A job that has waited and comes back in its turn.
+  /// A job that has waited and waits for its turn to go on.
   struct Returning {
     std::condition_variable granted;
     bool may_run = false;
@@ -83,9 +83,9 @@ class BlockingPool {
   using Threads = std::list<std::thread>;
 
   void serve(Threads::iterator self);
-  /// One more thread, if a job could begin and none is there for it.
+  /// Starts one more thread if a job may begin and no thread is idle for it.
   void add_thread();
-  /// A place may have become free: the next one takes it.
+  /// Gives free places to the next jobs: those that return and those that have not begun take turns.
   void pass_on();
   [[nodiscard]] bool may_begin() const { return !jobs_.empty() && running_ < most_; }
 
@@ -96,9 +96,9 @@ class BlockingPool {
   std::condition_variable ready_;
   std::deque<std::move_only_function<void()>> jobs_;
   std::deque<Returning*> returning_;
-  bool returned_last_ = false;  ///< they take turns with those that have not begun
+  bool returned_last_ = false;  ///< jobs that return and jobs that have not begun take turns
   Threads threads_;
-  std::thread ended_;  ///< the last one that found nothing to do; joined by the next
+  std::thread ended_;  ///< the thread that ended last; the next one that ends joins it
   std::size_t idle_ = 0;
   std::size_t running_ = 0;
   std::size_t aside_ = 0;

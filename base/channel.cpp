@@ -29,7 +29,7 @@ bool ToReactor::push(std::string block) {
 }
 
 void ToReactor::wait_for_room() {
-  // Its turn to come back may take a while: nobody else must find the lock taken meanwhile.
+  // The turn to come back may take a while: no other thread may find the lock taken meanwhile.
   BlockingPool::Aside aside{state_->pool, BlockingPool::Return::in_turn};
   std::unique_lock lock{state_->mutex};
   state_->room.wait(lock, [this] { return state_->left || state_->bytes <= state_->most / 2; });

@@ -15,22 +15,23 @@
 
 namespace skiff {
 
-/// Blocks of bytes on their way from a thread that may block to a coroutine. Bounded: the thread waits while the
-/// coroutine is behind. Whoever leaves first tells the other: `finish()` on the thread, `leave()` in the coroutine.
+/// Blocks of bytes on their way from a thread that may block to a coroutine. The queue is bounded: the thread waits
+/// while the coroutine is behind. The side that ends first tells the other: the thread by `finish()`, the coroutine by
+/// `leave()`.
 class ToReactor {
  public:
-  /// With `most` bytes or more on their way the thread waits until half of that is taken. It waits aside, if it works
-  /// for a job of `pool`.
+  /// When `most` bytes or more are queued, the thread waits until half of `most` is left. It stands aside meanwhile if
+  /// it works for a job of `pool`.
   ToReactor(Executor executor, std::size_t most, BlockingPool* pool = nullptr)
       : state_{std::make_shared<State>(executor, most, pool)} {}
 
   // --- the thread ---
-  /// False when nobody takes them any more.
+  /// Returns false when the coroutine has left.
   bool push(std::string block);
   void finish();
 
   // --- the coroutine ---
-  /// The next block, nothing when the thread has finished and all were taken.
+  /// Returns the next block, or nothing when the thread has finished and all blocks were taken.
   [[nodiscard]] Task<std::optional<std::string>> pop() { return pop(state_); }
   void leave();
 
@@ -55,22 +56,22 @@ class ToReactor {
   std::shared_ptr<State> state_;
 };
 
-/// The other way: from a coroutine to a thread that may block.
+/// The other direction: from a coroutine to a thread that may block.
 class ToThread {
  public:
-  /// The coroutine waits while `most` bytes or more are on their way. The thread waits aside, if it works for a job of
-  /// `pool`.
+  /// The coroutine waits while `most` bytes or more are queued. The thread stands aside while it waits, if it works for
+  /// a job of `pool`.
   ToThread(Executor executor, std::size_t most, BlockingPool* pool = nullptr)
       : state_{std::make_shared<State>(executor, most, pool)} {}
 
   // --- the coroutine ---
-  /// False when nobody takes them any more.
+  /// Returns false when the thread has left.
   [[nodiscard]] Task<bool> push(std::string block) { return push(state_, std::move(block)); }
-  /// `whole`: everything was handed over; otherwise the thread learns that the rest will not come.
+  /// `whole`: everything was handed over. Otherwise the thread learns that the rest will not come.
   void finish(bool whole);
 
   // --- the thread ---
-  /// The next bytes, 0 at the end; nothing when the rest will not come. Waits for them.
+  /// Waits for bytes. Returns their number, 0 at the end, or nothing when the rest will not come.
   [[nodiscard]] std::optional<std::size_t> read(std::span<char> into);
   void leave();
 
@@ -83,7 +84,7 @@ class ToThread {
     std::mutex mutex;
     std::condition_variable arrived;
     std::deque<std::string> blocks;
-    std::size_t begun = 0;  ///< of the first block, read already
+    std::size_t begun = 0;  ///< bytes of the first block that were read already
     std::size_t bytes = 0;
     bool finished = false;
     bool whole = false;

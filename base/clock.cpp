@@ -22,7 +22,7 @@ void put_rfc3339(WallTime time, std::span<char, kRfc3339> room) noexcept {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};
   const auto of_day = static_cast<std::uint32_t>(std::chrono::floor<std::chrono::milliseconds>(time - day).count());
-  // By hand: every line of a log, every result and every entry of a list has one, and printf takes fifty times as long.
+  // printf takes fifty times as long, and each line of a log, each result and each entry of a list has a time.
   const auto put = [room]<std::size_t kAt, std::size_t kDigits>(std::uint32_t value, char behind) {
     for (std::size_t i = kAt + kDigits; i-- > kAt; value /= 10) room[i] = static_cast<char>('0' + value % 10);
     room[kAt + kDigits] = behind;

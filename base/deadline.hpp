@@ -10,19 +10,18 @@
 
 namespace skiff {
 
-/// A time limit that is moved often and reached seldom: moving it stores a time, and the timer behind it looks at that
-/// time only when it fires, so a busy connection pays no timer operation per request. Reactor thread only.
+/// A time limit that is moved often and reached seldom. Moving it stores a time; the timer behind it looks at that time
+/// only when it fires, so a busy connection pays no timer operation per request. Reactor thread only.
 class Deadline {
  public:
-  /// `expired` is called from the reactor when the limit is reached. It must not destroy this Deadline, nor what owns
-  /// it.
+  /// The reactor calls `expired` when the limit is reached. `expired` must not destroy this Deadline or its owner.
   Deadline(Executor executor, std::function<void()> expired);
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
   void expires_after(std::chrono::milliseconds time);
-  /// No limit until the next `expires_after`.
+  /// Removes the limit until the next `expires_after`.
   void clear() noexcept { at_ = SteadyTime::max(); }
   [[nodiscard]] bool expired() const noexcept { return fired_; }
 
@@ -37,7 +36,7 @@ class Deadline {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/// Waits; ends early only by cancellation.
+/// Waits for `time`; only cancellation ends the wait early.
 [[nodiscard]] Task<> pause(std::chrono::milliseconds time);
 
 }  // namespace skiff

@@ -6,7 +6,7 @@
 namespace skiff {
 
 void append_decimal(std::string& out, std::int64_t value, unsigned decimals) {
-  // Unsigned, for the least number has no positive one.
+  // The least number has no positive counterpart, hence unsigned.
   auto rest = static_cast<std::uint64_t>(value);
   if (value < 0) {
     out += '-';

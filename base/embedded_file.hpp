@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-/// A file of the build as bytes of the program: `SKIFF_EMBED_FILE(skiff_notice, SKIFF_NOTICE)` in a source file, at the
-/// top level, defines `std::string_view skiff_notice()` there. The name is one of the whole program's symbols; the path
-/// is a string literal, which CMakeLists.txt gives together with OBJECT_DEPENDS.
+/// Embeds a file of the build into the program: `SKIFF_EMBED_FILE(skiff_notice, SKIFF_NOTICE)` at the top level of a
+/// source file defines `std::string_view skiff_notice()` there. The name becomes a global symbol of the program. The
+/// path is a string literal that CMakeLists.txt defines together with OBJECT_DEPENDS.
 #define SKIFF_EMBED_FILE(name, path)        \
   __asm__(".pushsection .rodata\n" #name    \
           "Begin:\n"                        \

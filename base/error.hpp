@@ -9,9 +9,9 @@
 
 namespace skiff {
 
-/// Every code an error can carry, by its stable word: the `code` of a problem document (RFC 9457), only ever added to.
-/// The sentence appears in docs/errors.md only, never in a program. `protocol/json/problem.cpp` maps each code to an
-/// HTTP status.
+/// Every code that an error can carry, by its stable word: the `code` of a problem document (RFC 9457). Codes are only
+/// ever added. The sentence appears in docs/errors.md only, never in a program. `protocol/json/problem.cpp` maps each
+/// code to an HTTP status.
 // clang-format off
 #define SKIFF_ERROR_CODES(X)                                                                                           \
   X(invalid_request,        "The request is contradictory: `detail` says why.")                                        \
@@ -99,17 +99,17 @@ enum class Errc : unsigned char {
 #undef SKIFF_X
 };
 
-/// The stable word of a code, as it goes on the wire.
+/// Returns the stable word of a code, as it goes on the wire.
 [[nodiscard]] std::string_view name(Errc code) noexcept;
 
-/// The code that a word stands for; nothing for a word that this version does not know.
+/// Returns the code of a word; nothing for a word that this version does not know.
 [[nodiscard]] std::optional<Errc> find_code(std::string_view word) noexcept;
 
-/// How many codes there are; codes are numbered from 0.
+/// The number of codes; codes are numbered from 0.
 [[nodiscard]] std::size_t error_code_count() noexcept;
 
-/// What went wrong, in one sentence that says what was attempted on what, made where the reason is known. `field` is a
-/// JSON pointer or parameter name when one input is to blame.
+/// An error. `message` is one sentence that says which attempt failed and on what; it is written where the reason is
+/// known. `field` is a JSON pointer or parameter name when one input is to blame.
 struct Error {
   Errc code = Errc::internal;
   std::string message;
@@ -124,17 +124,16 @@ using Result = std::expected<T, Error>;
   return std::unexpected<Error>{Error{code, std::move(message), std::move(field)}};
 }
 
-/// The same result; an error gets `field`.
+/// Returns `result`; sets the `field` of its error.
 template <class T>
 [[nodiscard]] Result<T> blaming(std::string field, Result<T> result) {
   if (!result) result.error().field = std::move(field);
   return result;
 }
 
-/// Statements that go on with what a `Result` holds, or leave the function with its error. `SKIFF_TRY(auto size,
-/// size_of(path));` declares `size`, `SKIFF_TRY(known.size, size_of(path));` sets it; `SKIFF_TRY_VOID(sync(file));` is
-/// for what gives nothing that is needed. A coroutine takes the two of SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await
-/// read(file));`.
+/// Statements that unwrap a `Result`, or leave the function with its error. `SKIFF_TRY(auto size, size_of(path));`
+/// declares `size`; `SKIFF_TRY(known.size, size_of(path));` sets it; `SKIFF_TRY_VOID(sync(file));` discards the value.
+/// A coroutine uses the two with SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await read(file));`.
 #define SKIFF_TRY(target, ...) SKIFF_TRY_INTO(return, target, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
 #define SKIFF_CO_TRY(target, ...) SKIFF_TRY_INTO(co_return, target, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
 #define SKIFF_TRY_VOID(...)                                                  \
@@ -153,14 +152,14 @@ template <class T>
 #define SKIFF_TRY_NAME(line) SKIFF_TRY_PASTE(skiff_tried_, line)
 #define SKIFF_TRY_PASTE(one, other) one##other
 
-/// An `Error` for a failed system call: "open "a/b": Permission denied". `error` is an errno value (errno(3)); the one
-/// mapping from errno to codes is here.
+/// Returns an `Error` for a failed system call: "open "a/b": Permission denied". `error` is an errno value (errno(3)).
+/// This is the only mapping from errno to codes.
 [[nodiscard]] Error system_error(int error, std::string_view attempted);
 
-/// The text of an errno value, thread-safe.
+/// Returns the text of an errno value. Thread-safe.
 [[nodiscard]] std::string errno_text(int error);
 
-/// The symbolic name of an errno value ("ENOENT"), or its number.
+/// Returns the symbolic name of an errno value ("ENOENT"), or its number.
 [[nodiscard]] std::string errno_name(int error);
 
 }  // namespace skiff

@@ -40,7 +40,7 @@ Task<> Event::wait() {
   co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(boost::system::error_code)>(
       [this](auto handler) {
         const auto self = waiters_.emplace(waiters_.end(), std::move(handler));
-        // The slot of the erased handler: Boost 1.81 gives that one a cancellation state of its own in the raw
+        // Use the slot of the erased handler: Boost 1.81 gives that handler a cancellation state of its own in the raw
         // handler's slot.
         auto slot = asio::get_associated_cancellation_slot(*self);
         if (slot.is_connected()) {

@@ -9,8 +9,8 @@
 
 namespace skiff {
 
-/// Wakes the coroutines that wait right now; it keeps no state, so check the condition first and again afterwards:
-/// `while (!ready()) co_await event.wait();`. Reactor thread only. Destroying it ends waits with operation_aborted.
+/// Wakes the coroutines that wait right now. It keeps no state, so check the condition before and after: `while
+/// (!ready()) co_await event.wait();`. Reactor thread only. Its destructor ends all waits with operation_aborted.
 class Event {
  public:
   explicit Event(Executor executor) : executor_{executor} {}
@@ -21,9 +21,9 @@ class Event {
   /// Ends at the next `notify_all()`; throws system_error(operation_aborted) when cancelled.
   [[nodiscard]] Task<> wait();
 
-  /// Wakes every waiter. Their code runs later, from the reactor, never inside this call.
+  /// Wakes all waiters. Their code runs later, from the reactor, never inside this call.
   void notify_all();
-  /// Wakes the one that has waited longest, if there is one.
+  /// Wakes the waiter that has waited longest, if any.
   void notify_one();
 
   [[nodiscard]] bool awaited() const noexcept { return !waiters_.empty(); }

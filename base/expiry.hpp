@@ -11,7 +11,7 @@
 
 namespace skiff {
 
-/// What whoever has shown a token is told when its time is over.
+/// The message that a client gets when the time of its token is over.
 inline constexpr std::string_view kExpired = "the token has expired";
 
 struct ExpiryClock {
@@ -19,11 +19,11 @@ struct ExpiryClock {
   std::chrono::milliseconds looked_at_each{60'000};
 };
 
-/// Calls back when a token's time is over. That is told by the wall clock, which may be set meanwhile: it is looked at
-/// again and again. Reactor thread only.
+/// Calls back when the time of a token is over. The wall clock decides. It may be set meanwhile, so it is read again
+/// and again. Reactor thread only.
 class Expiry {
  public:
-  /// Without an `end` it never calls. `reached` must not destroy this Expiry, nor what owns it.
+  /// Without an `end` it never calls. `reached` must not destroy this Expiry or its owner.
   Expiry(Executor executor, std::optional<WallTime> end, std::function<void()> reached, ExpiryClock clock = {});
 
  private:

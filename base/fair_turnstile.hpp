@@ -10,14 +10,14 @@
 
 namespace skiff {
 
-/// Lets only so many in at a time, and of one holder one after the other: those of one who asks for many are never in
-/// the way of the next. Reactor thread only; it must outlive its places.
+/// Lets at most `places` callers in at a time, and `of_one` of each holder: a holder with many requests never blocks
+/// the next holder. Reactor thread only; it must outlive its places.
 class FairTurnstile {
  public:
   FairTurnstile(Executor executor, std::size_t places, std::size_t of_one = 1)
       : executor_{executor}, of_one_{of_one}, all_{executor, places} {}
 
-  /// Whoever has one is in; it leaves when this goes away.
+  /// A caller is inside for as long as its place lives.
   struct Place {
     std::shared_ptr<Turnstile> holder;
     Turnstile::Place of_holder;

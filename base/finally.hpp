@@ -19,12 +19,12 @@ inline Task<> end_tasks(TaskGroup* group) {
   co_await group->join();
 }
 
-/// Does `work` and then, however that ends, `cleanup`, which cancellation of the caller neither skips nor cuts short.
-/// Gives what `work` gave, or throws what `cleanup` threw, else what `work` threw. Both are callables that return a
-/// Task; they may refer to the caller's frame.
+/// Runs `work` and then, however it ends, `cleanup`. Cancellation of the caller neither skips nor interrupts `cleanup`.
+/// Returns the result of `work`, or throws what `cleanup` threw, else what `work` threw. Both are callables that return
+/// a Task; they may refer to the caller's frame.
 ///
-/// A caller that is cancelled already gets operation_aborted, and neither runs: so `work` itself begins what `cleanup`
-/// ends. Cancellation that comes during the clean-up is not lost, it ends the caller's next wait.
+/// A caller that is cancelled already gets operation_aborted, and neither runs: so start what `cleanup` ends inside
+/// `work`. Cancellation during the clean-up is not lost: it ends the caller's next wait.
 template <class Work, class Cleanup>
 std::invoke_result_t<Work&> finally(Work work, Cleanup cleanup) {
   using T = typename std::invoke_result_t<Work&>::value_type;
@@ -41,7 +41,7 @@ std::invoke_result_t<Work&> finally(Work work, Cleanup cleanup) {
   }
   const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  // A task of its own, so that a signal to the caller doesn't reach it.
+  // The clean-up is a task of its own, so that a signal to the caller does not reach it.
   TaskGroup alone{co_await boost::asio::this_coro::executor};
   alone.spawn("clean-up", [](Cleanup* run, std::exception_ptr* into) -> Task<> {
     try {
@@ -54,7 +54,7 @@ std::invoke_result_t<Work&> finally(Work work, Cleanup cleanup) {
     try {
       co_await alone.join();
     } catch (const boost::system::system_error&) {
-      // Cancelled: the wait has ended and not the clean-up.
+      // The caller was cancelled: only the wait has ended, not the clean-up.
     }
   }
   co_await boost::asio::this_coro::throw_if_cancelled(throws);

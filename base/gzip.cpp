@@ -9,9 +9,9 @@
 namespace skiff {
 namespace {
 
-/// The largest window, and a gzip header around it.
+/// The largest window, with a gzip header.
 constexpr int kGzipWindowBits = 15 + 16;
-/// Answers of a Kubernetes API, which are JSON, pack to about a tenth.
+/// Responses of a Kubernetes API, which are JSON, pack to about a tenth.
 constexpr std::size_t kUsualRatio = 10;
 constexpr std::size_t kLeastRoom = 4096;
 
@@ -23,7 +23,7 @@ Result<std::string> unpack_gzip(std::string_view packed, std::size_t limit) {
   z_stream stream{};
   if (::inflateInit2(&stream, kGzipWindowBits) != Z_OK) return fail(Errc::resource_exhausted, "zlib has no memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end{&stream, &::inflateEnd};
-  // zlib does not write there, and says so only where it was built to.
+  // zlib does not write to the input; it declares the pointer const only in builds with ZLIB_CONST.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   const std::size_t most = limit + 1;

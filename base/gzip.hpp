@@ -8,8 +8,8 @@
 
 namespace skiff {
 
-/// Unpacks a whole gzip file (RFC 1952), as an answer with `Content-Encoding: gzip` is one. Errors: `invalid_request`
-/// when it is cut or damaged, `payload_too_large` when it is larger than `limit` bytes unpacked.
+/// Unpacks a whole gzip file (RFC 1952), such as a response with `Content-Encoding: gzip`. Errors: `invalid_request`
+/// when it is truncated or damaged, `payload_too_large` when it is larger than `limit` bytes unpacked.
 [[nodiscard]] Result<std::string> unpack_gzip(std::string_view packed, std::size_t limit);
 
 }  // namespace skiff

@@ -2,7 +2,7 @@
 
 namespace skiff {
 
-/// What a hexadecimal digit of either case stands for, or -1.
+/// Returns the value of a hexadecimal digit of either case, or -1.
 [[nodiscard]] constexpr int hex_value(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

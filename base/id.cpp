@@ -14,7 +14,7 @@ namespace skiff {
 namespace {
 
 constexpr std::size_t kLongestId = 64;
-// Crockford's base 32 in lower case: sorts as its values do, no letter that looks like a digit.
+// Crockford's base 32 in lower case: the digits sort by value, and no letter looks like a digit.
 constexpr std::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
 
 bool is_alphanumeric(char c) noexcept {
@@ -34,7 +34,8 @@ bool is_valid_id(std::string_view text) noexcept {
 
 std::string new_id(std::string_view prefix) {
   const auto millis = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
-  // Taken from the kernel by the dozen: every request gets an id, and a system call for each would be its largest part.
+  // Random bytes are fetched for 64 ids at a time: each request gets an id, and a system call for each would dominate
+  // its cost.
   thread_local std::array<std::uint64_t, 64> supply;
   thread_local std::size_t left = 0;
   if (left == 0) {
@@ -42,7 +43,7 @@ std::string new_id(std::string_view prefix) {
     left = supply.size();
   }
   std::uint64_t random = supply[--left];
-  // Ids of the same millisecond sort in the order in which they were made, too.
+  // Ids of the same millisecond sort by creation, too.
   thread_local std::int64_t last_millis = 0;
   thread_local std::uint64_t last_random = 0;
   if (millis == last_millis) random = last_random + 1;

@@ -28,15 +28,15 @@ Task<> in_parallel(std::size_t count, std::size_t at_once, std::function<Task<>(
     }
     co_await group.join();
   };
-  // They refer to this frame: they are joined whatever happens to the caller.
+  // The tasks refer to this frame, so they are joined even if the caller is cancelled.
   co_await finally(std::move(run), [&] { return end_tasks(&group); });
 }
 
 Task<Turnstile::Place> Turnstile::enter() {
-  // Those who wait already go first.
+  // Callers that wait already go first.
   if (free_ == 0 || !waiting_.empty()) {
     const auto turn = waiting_.emplace(waiting_.end(), executor_);
-    // Also when this wait is cancelled: the one behind must not miss its turn.
+    // This also runs when the wait is cancelled, so that the next caller does not miss its turn.
     const struct Leave {
       Turnstile* of;
       std::list<Event>::iterator turn;

@@ -10,19 +10,19 @@
 
 namespace skiff {
 
-/// Runs `work` for 0 to `count` - 1, at most `at_once` of them at a time, and ends when all have ended: when the caller
-/// is cancelled, so are they. What `work` returns must not throw but by its cancellation.
+/// Runs `work` for 0 to `count` - 1, at most `at_once` at a time, and ends when all have ended. Cancellation of the
+/// caller cancels them. The tasks of `work` must not throw anything but their cancellation.
 [[nodiscard]] Task<> in_parallel(std::size_t count, std::size_t at_once, std::function<Task<>(std::size_t)> work);
 
-/// Lets only so many in at a time, first come first served: for a part of what any number do at once. Reactor thread
-/// only; it must outlive its places.
+/// Lets at most `places` callers in at a time, first come, first served. Reactor thread only; it must outlive its
+/// places.
 class Turnstile {
  public:
   Turnstile(Executor executor, std::size_t places) : executor_{executor}, free_{places} {}
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// Whoever has one is in; it leaves when this goes away.
+  /// A caller is inside for as long as its place lives.
   class Place {
    public:
     Place(Place&&) noexcept = default;
@@ -35,7 +35,7 @@ class Turnstile {
     struct Forget {
       void operator()(Turnstile*) const noexcept {}
     };
-    std::unique_ptr<Turnstile, Forget> of_;  ///< a moved-from place has none
+    std::unique_ptr<Turnstile, Forget> of_;  ///< null in a place that was moved from
   };
   [[nodiscard]] Task<Place> enter();
 

@@ -24,8 +24,8 @@ bool has_pidfd() {
 }
 
 bool has_close_range() {
-  // An empty range is refused before anything is done: a valid call would give this thread a descriptor table of its
-  // own.
+  // The kernel refuses an empty range before it does anything; a valid call would give this thread its own descriptor
+  // table.
   return ::syscall(SYS_close_range, 1, 0, CLOSE_RANGE_UNSHARE) == -1 && errno == EINVAL;
 }
 

@@ -14,18 +14,18 @@ namespace {
 
 Level g_least = Level::info;
 Form g_form = Form::json;
-LogQueue* g_queue = nullptr;  ///< null: lines are written by whoever logs
+LogQueue* g_queue = nullptr;  ///< null: the caller writes its lines itself
 
 constexpr std::array kLevels{std::string_view{"debug"}, std::string_view{"info"}, std::string_view{"warning"},
                              std::string_view{"error"}};
 
-/// What can't go as it is, whatever is around it: the rest of ASCII can.
+/// Whether a byte must be escaped or checked: quotation mark, backslash, control characters and all outside of ASCII.
 bool needs_care(char c) noexcept {
   const auto byte = static_cast<unsigned char>(c);
   return c == '"' || c == '\\' || byte < 0x20 || byte >= 0x7f;
 }
 
-/// How many bytes the character at the front has; 0 if they are not UTF-8 (Unicode 15, table 3-7).
+/// Returns the length of the character at the front in bytes; 0 if it is not UTF-8 (Unicode 15, table 3-7).
 std::size_t character_size(std::string_view text) noexcept {
   const auto byte = [text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned first = byte(0);
@@ -47,8 +47,8 @@ void append_escaped(std::string& out, unsigned code) {
   out += escaped.data();
 }
 
-/// As a JSON string, whatever the bytes are: what is not UTF-8 becomes U+FFFD, and control characters, those above
-/// ASCII too, are escaped, as somebody may look at the log on a terminal.
+/// Appends any bytes as a JSON string. Invalid UTF-8 becomes U+FFFD. Control characters, also those above ASCII, are
+/// escaped, because the log may be shown on a terminal.
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
   while (!text.empty()) {
@@ -144,7 +144,7 @@ void write(Level level, std::string_view message, Fields fields) {
     g_queue->put(line, level >= Level::warning);
     return;
   }
-  // A log that can't be written must not stop the program; there is nobody to tell.
+  // A log that cannot be written must not stop the program, and there is no place to report it.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/log_queue.hpp"
 
-/// The agent's own log, on stderr: one JSON object a line, or one readable line a message on a terminal. Each message
-/// is written whole, so lines of several threads do not mix. Never give it a credential, a query string or command
+/// The program's own log, on stderr: one JSON object per line, or one readable line per message on a terminal. Each
+/// message is written whole, so lines of several threads do not mix. Never log a credential, a query string or command
 /// output.
 namespace skiff::log {
 
@@ -25,7 +25,7 @@ struct Field {
   Field(std::string_view k, const char* v) : key{k}, value{std::string_view{v}} {}
   Field(std::string_view k, const std::string& v) : key{k}, value{std::string_view{v}} {}
   Field(std::string_view k, bool v) : key{k}, value{v} {}
-  /// Shown in milliseconds, with up to three decimals.
+  /// Logged in milliseconds, with up to three decimals.
   Field(std::string_view k, std::chrono::microseconds v) : key{k}, value{v} {}
   template <class Integer>
     requires std::is_integral_v<Integer>
@@ -34,15 +34,15 @@ struct Field {
 
 using Fields = std::initializer_list<Field>;
 
-/// Set once at start, before threads exist. Default: info, JSON.
+/// Call it once at start, before threads exist. Default: info, JSON.
 void configure(Level least, Form form);
 [[nodiscard]] bool enabled(Level level) noexcept;
 
-/// While it lives, whoever logs waits for nothing: lines go through a `LogQueue`. At most one, made before the threads
-/// that log and gone after them; without it each message is one write(2).
+/// While it lives, no caller of the log waits: lines go through a `LogQueue`. At most one may exist. Create it before
+/// the threads that log, and destroy it after them. Without it each message is one write(2).
 class Background {
  public:
-  /// Throws std::system_error when the system has no thread to give.
+  /// Throws std::system_error when the system refuses a thread.
   Background();
   ~Background();
   Background(const Background&) = delete;
@@ -52,9 +52,9 @@ class Background {
   LogQueue queue_;
 };
 
-/// Waits until what was logged is written, for a bounded time: before an end that runs no destructor.
+/// Waits for a bounded time until all messages are written: call it before an exit that runs no destructor.
 void flush() noexcept;
-/// Lines that could not be written, since the queue was made.
+/// The number of lines that could not be written, since the queue was created.
 [[nodiscard]] std::uint64_t lost() noexcept;
 
 void write(Level level, std::string_view message, Fields fields = {});

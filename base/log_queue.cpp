@@ -22,7 +22,7 @@ bool write_whole(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(fd, text.data(), text.size());
     if (wrote < 0 && errno == EAGAIN) {
-      // Whoever shares the descriptor has made it non-blocking.
+      // Another process that shares the descriptor has made it non-blocking.
       pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
       ::poll(&room, 1, -1);
       continue;
@@ -34,8 +34,8 @@ bool write_whole(int fd, std::string_view text) {
   return true;
 }
 
-/// Whole lines, as many at a time as a pipe takes in one piece: what others write to it comes between lines. How many
-/// lines could not be written.
+/// Writes whole lines, as many at a time as a pipe takes atomically, so output of other processes falls between lines.
+/// Returns how many lines could not be written.
 std::uint64_t write_lines(int fd, std::string_view text) {
   while (!text.empty()) {
     std::size_t size = text.size();
@@ -67,9 +67,9 @@ struct LogQueue::State {
   const std::size_t most_waiting;
   std::atomic<std::uint64_t> lost{0};
   std::mutex mutex;
-  std::condition_variable came;     ///< for the thread
-  std::condition_variable written;  ///< for those who wait for it
-  std::string waiting;              ///< guarded by mutex, as are the next ones
+  std::condition_variable came;     ///< notifies the thread
+  std::condition_variable written;  ///< notifies the callers that wait for the thread
+  std::string waiting;              ///< guarded by mutex, as are the members below
   std::uint64_t lost_untold = 0;
   bool urgent = false;
   bool writing = false;
@@ -89,7 +89,7 @@ LogQueue::~LogQueue() {
     state_->came.notify_one();
     ended = state_->written.wait_for(lock, kPatience, [this] { return state_->ended; });
   }
-  // A thread that is stuck in a write goes with the process.
+  // A thread that is stuck in a write ends with the process.
   ended ? writer_.join() : writer_.detach();
 }
 

@@ -10,28 +10,28 @@
 
 namespace skiff {
 
-/// Lines on their way to a descriptor, which a thread of its own writes: a pipe that nobody reads, or a slow disk,
-/// holds up nobody who logs. What waits is bounded: beyond that lines are lost, counted, and told of by a line of their
-/// own behind the next ones that get through. Lines that come close together go together.
+/// Lines on their way to a descriptor. A thread of its own writes them, so a pipe that no process reads, or a slow
+/// disk, never blocks a caller. The queue is bounded: further lines are dropped and counted, and a line of their own
+/// reports their number after the next lines that are written. Lines that come close together are written together.
 class LogQueue {
  public:
   static constexpr std::size_t kMostWaiting = std::size_t{1} << 20U;  ///< bytes
   static constexpr std::chrono::milliseconds kPatience{1000};
 
-  /// A line, with its end, that says how many were lost.
+  /// Formats a line, with its end, that reports how many lines were lost.
   using TellLost = std::string (*)(std::uint64_t lines);
 
-  /// The descriptor is not owned. Throws std::system_error when the system has no thread to give.
+  /// The descriptor is not owned. Throws std::system_error when the system refuses a thread.
   LogQueue(int fd, TellLost tell_lost, std::size_t most_waiting = kMostWaiting);
-  /// Writes what waits, for at most `kPatience`: what the descriptor has not taken by then is lost.
+  /// Writes the lines that wait, for at most `kPatience`; the rest is lost.
   ~LogQueue();
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;
 
-  /// `line` ends with a newline. `urgent`: it is written as soon as the descriptor takes it, else within `kGather`.
-  /// Callable from any thread; never blocks.
+  /// `line` ends with a newline. An `urgent` line is written at once, another one within `kGather`. Thread-safe; never
+  /// blocks.
   void put(std::string_view line, bool urgent) noexcept;
-  /// Waits until what was put so far is written, at most for `kPatience`.
+  /// Waits until all lines so far are written, at most for `kPatience`.
   void flush() noexcept;
 
   [[nodiscard]] std::uint64_t lost() const noexcept;
@@ -39,7 +39,7 @@ class LogQueue {
  private:
   static constexpr std::chrono::milliseconds kGather{50};
   struct State;
-  std::shared_ptr<State> state_;  ///< the thread's, too, which may still be in a write when this object is gone
+  std::shared_ptr<State> state_;  ///< shared with the thread, which may still be in a write when this object is gone
   std::thread writer_;
 };
 

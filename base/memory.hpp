@@ -2,8 +2,8 @@
 
 namespace skiff {
 
-/// Lets the system have what a burst has left: memory that is free in the heap, if it is much and more than what is in
-/// use. What is younger than the burst would hold it there else.
+/// Returns free heap memory to the system after a burst, if it is more than 8 MiB and more than the memory in use.
+/// Without this call, younger allocations would keep it in the process.
 void give_memory_back() noexcept;
 
 }  // namespace skiff

@@ -30,7 +30,8 @@ void append_number(std::string& out, std::uint64_t value) {
 }
 
 void append_number(std::string& out, double value) {
-  // To a millionth, which is what clocks give here; above the first bound, sizes in bytes, without decimals.
+  // Durations need millionths, the resolution of the clocks; above the first bound are sizes in bytes, without
+  // decimals.
   constexpr double kMostWithDecimals = 9e12;
   constexpr double kMost = 9e18;
   if (std::fabs(value) < kMostWithDecimals) {
@@ -42,7 +43,7 @@ void append_number(std::string& out, double value) {
   }
 }
 
-/// `name_suffix{labels,le="bound"} value`
+/// Appends `name_suffix{labels,le="bound"} value`.
 template <class Value>
 void append_sample(std::string& out, std::string_view name, std::string_view suffix, std::string_view labels,
                    std::string_view bound, Value value) {

@@ -11,15 +11,14 @@
 #include <variant>
 #include <vector>
 
-/// Numbers about a running process, for Prometheus. What is counted is plain members of whoever counts (an increment,
-/// no lookup, no lock); a table says what they are called and turns them into text when somebody asks. Reactor thread
-/// only.
+/// Numbers about a running process, for Prometheus. Counters are plain members of the code that counts (an increment,
+/// no lookup, no lock). A table names them and converts them to text on request. Reactor thread only.
 namespace skiff {
 
-/// How often something took how long, in buckets that fit everything from a system call to a long command.
+/// A histogram of durations, with buckets from a system call to a long command.
 class Histogram {
  public:
-  /// Upper bounds of the buckets, in seconds; one more takes the rest.
+  /// Upper bounds of the buckets, in seconds; a further bucket takes the rest.
   static constexpr std::array kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                       0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
 
@@ -29,7 +28,7 @@ class Histogram {
     ++counts_[bucket];
     sum_ += seconds;
   }
-  /// Of each bucket alone, the last one above all bounds.
+  /// The count of each bucket alone (not cumulative); the last bucket is above all bounds.
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
   [[nodiscard]] double sum() const noexcept { return sum_; }
 
@@ -38,7 +37,7 @@ class Histogram {
   double sum_ = 0;
 };
 
-/// Where the values of a metric are, one for each of its label sets (one in all for a metric without labels).
+/// The values of a metric, one for each of its label sets (a single one for a metric without labels).
 namespace metric {
 
 struct Counters {
@@ -47,11 +46,11 @@ struct Counters {
 struct Histograms {
   std::span<const Histogram> values;
 };
-/// Read when the table is. NaN: there is no such value here, and the series is left out.
+/// A function that is called for each output. NaN means there is no value: the series is left out.
 struct Gauge {
   std::function<double()> read;
 };
-/// A counter that somebody else keeps, in any unit.
+/// A counter that another component keeps, in any unit.
 struct CounterFrom {
   std::function<double()> read;
 };
@@ -60,13 +59,13 @@ using Source = std::variant<Counters, Histograms, Gauge, CounterFrom>;
 
 }  // namespace metric
 
-/// The label sets of a metric, written down once: `{route="/v1/run",method="POST"}` without the braces.
+/// The label sets of a metric, formatted once: `{route="/v1/run",method="POST"}` without the braces.
 class LabelSets {
  public:
   LabelSets() = default;
   explicit LabelSets(std::vector<std::string_view> names) : names_{std::move(names)} {}
 
-  /// One value for each name.
+  /// Takes one value for each name.
   void add(std::initializer_list<std::string_view> values);
 
   [[nodiscard]] const std::vector<std::string_view>& names() const noexcept { return names_; }
@@ -83,20 +82,20 @@ struct Metric {
   std::string_view help;  ///< one sentence, no line breaks
   metric::Source source;
   LabelSets labels = {};
-  bool only_used = false;  ///< a label set that nothing happened to is left out
+  bool only_used = false;  ///< leave out label sets that counted nothing
 };
 
-/// Names and shows metrics. What the rows point to outlives the table.
+/// Names metrics and formats them. The targets of the rows must outlive the table.
 class MetricsTable {
  public:
-  /// As many values as label sets in each row; names must be unique.
+  /// Each row needs as many values as label sets; names must be unique.
   explicit MetricsTable(std::vector<Metric> rows);
 
-  /// The Prometheus text format, version 0.0.4.
+  /// Formats the Prometheus text format, version 0.0.4.
   [[nodiscard]] std::string text() const;
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  /// A page's table: name, type, labels, help.
+  /// Formats a table for a documentation page: name, type, labels, help.
   [[nodiscard]] std::string markdown() const;
 
   [[nodiscard]] const std::vector<Metric>& rows() const noexcept { return rows_; }

@@ -4,7 +4,7 @@
 
 namespace skiff {
 
-/// Adds one to a count for as long as it lives.
+/// Adds one to a count while it lives.
 class ScopeCounter {
  public:
   explicit ScopeCounter(std::size_t& count) noexcept : count_{count} { ++count_; }

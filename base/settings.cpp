@@ -21,7 +21,7 @@ struct Unit {
   std::string_view name;
   std::uint64_t factor;
 };
-// The largest first: a value is shown in the largest unit that divides it.
+// The largest unit comes first: a value is shown in the largest unit that divides it.
 constexpr std::array kSizeUnits{Unit{"GiB", 1ULL << 30},
                                 Unit{"MiB", 1ULL << 20},
                                 Unit{"KiB", 1ULL << 10},
@@ -32,7 +32,7 @@ constexpr std::array kSizeUnits{Unit{"GiB", 1ULL << 30},
 constexpr std::array kTimeUnits{Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000},
                                 Unit{"ms", 1}};
 
-/// A decimal number and one of `units`; without a unit it counts single ones.
+/// Parses a decimal number with one of `units`; without a unit the factor is 1.
 std::optional<std::uint64_t> parse_number(std::string_view text, std::span<const Unit> units) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -79,7 +79,7 @@ std::optional<bool> parse_switch(std::string_view text) {
   return std::nullopt;
 }
 
-/// What a value must look like, for messages and the documentation.
+/// Describes the accepted values, for messages and the documentation.
 std::string expectation(const setting::Target& target) {
   return std::visit(Overloaded{
                         [](const setting::Switch&) -> std::string { return "true or false"; },
@@ -124,7 +124,7 @@ bool store_number(std::uint64_t& into, std::optional<std::uint64_t> number, std:
   return true;
 }
 
-/// False when `text` does not meet the expectation; the target is then as it was. Lists are appended to.
+/// Returns false, and leaves the target as it was, when `text` does not meet the expectation. Lists are appended to.
 bool store(const setting::Target& target, std::string_view text) {
   return std::visit(
       Overloaded{
@@ -166,7 +166,7 @@ bool store(const setting::Target& target, std::string_view text) {
       target);
 }
 
-/// Levenshtein's distance, over one row of the matrix.
+/// Computes Levenshtein's distance with one row of the matrix.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -182,7 +182,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::unexpected<Error> bad_value(const Setting& row, std::string where, std::string_view text) {
   std::string message = where;
-  // A setting that only the environment can give is a secret: its text stays out of messages.
+  // A setting that only the environment can give is a secret: messages do not quote it.
   if (!row.flag.empty()) message += " \"" + std::string{text.substr(0, 200)} + "\"";
   message += ": expected " + expectation(row.target);
   return fail(Errc::invalid_field, std::move(message), std::move(where));
@@ -191,7 +191,7 @@ std::unexpected<Error> bad_value(const Setting& row, std::string where, std::str
 }  // namespace
 
 SettingsTable::SettingsTable(std::vector<Setting> rows) {
-  // The groups in the order in which each begins: rows that several tables have come from several places.
+  // Groups keep the order in which they begin; rows of one group may come from several tables.
   std::vector<std::string_view> groups;
   for (const Setting& row : rows) {
     if (std::ranges::find(groups, row.group) == groups.end()) groups.push_back(row.group);
@@ -215,11 +215,11 @@ const Setting* SettingsTable::find(std::string_view flag) const {
 
 std::string_view nearest_word(std::string_view typed, std::span<const std::string_view> known) {
   std::string_view best;
-  // Further away than this it is not a typing error.
+  // A word at this distance or further is not a typing error.
   std::size_t least = std::max<std::size_t>(2, typed.size() / 3) + 1;
   for (const std::string_view word : known) {
     if (word.empty()) continue;
-    // A word that was cut short or drawn out is near as well.
+    // A word that was abbreviated or extended is near as well.
     const bool part = typed.size() >= 4 && (word.starts_with(typed) || typed.starts_with(word));
     const std::size_t distance = part ? 1 : edit_distance(typed, word);
     if (distance < least) {
@@ -264,7 +264,7 @@ Result<> SettingsTable::read_environment(const char* const* environment) {
   return {};
 }
 
-/// Where a reading of arguments is.
+/// The state of reading arguments.
 struct SettingsTable::Reading {
   std::span<const char* const> left;
   std::vector<const Setting*> lists_given{};
@@ -317,7 +317,7 @@ Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters)
     letters.remove_prefix(1);
     if (row == rows_.end()) return fail(Errc::invalid_field, "unknown flag " + where + ": see --help", where);
     reading.given.push_back("--" + std::string{row->flag});
-    // What takes a value takes the rest of the word, if there is one.
+    // A flag with a value takes the rest of the word, if there is any.
     std::optional<std::string_view> text;
     if (setting::takes_next_argument(row->target) && !letters.empty()) {
       text = letters.starts_with('=') ? letters.substr(1) : letters;
@@ -383,7 +383,7 @@ Result<bool> SettingsTable::set(std::string_view flag, std::span<const std::stri
 std::string SettingsTable::help(std::size_t width) const {
   constexpr std::size_t kColumn = 32;
   width = std::clamp<std::size_t>(width, 40, 200);
-  // On a narrow terminal the text stands below its flag.
+  // On a narrow terminal the text goes below its flag.
   const std::size_t indent = width < 80 ? 6 : kColumn;
   std::string out;
   std::string_view group;

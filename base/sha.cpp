@@ -1,4 +1,4 @@
-#define OPENSSL_SUPPRESS_DEPRECATED  // the functions below the EVP layer, see the header
+#for the functions below the EVP layer; see the header
 #include "base/sha.hpp"
 
 namespace skiff {

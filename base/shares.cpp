@@ -14,7 +14,7 @@ bool Shares::leaves_room(std::string_view holder, std::size_t more) const {
   return more <= free && of(holder) <= free - more;
 }
 
-/// Changes what one part has from `before` to `after`. Returns its holder, or null if the holder has nothing left.
+/// Changes the amount of one part from `before` to `after`. Returns its holder, or null if the holder has nothing left.
 Shares::Holder* Shares::change(Holder* holder, std::string_view name, std::size_t before, std::size_t after) {
   if (holder == nullptr) holder = &*holders_.try_emplace(std::string{name}, 0).first;
   auto place = ordered_.extract(holder);

@@ -10,11 +10,11 @@
 
 namespace skiff {
 
-/// A limit that holders share, and what each of them has of it: tenants, credentials, source addresses. It refuses
-/// nothing by itself. There are two rules for those who do. `leaves_room`: a holder has at most as much as the others
-/// leave free, half of all when he is alone, so the next one always finds some. Or, where a holder may have all that
-/// nobody else wants, `who_has_most`: whoever has the most makes room. It knows those alone who have something, and
-/// each call takes the logarithm of their number. Reactor thread only.
+/// A limit that holders share (tenants, credentials, source addresses), and the amount that each of them has. It
+/// refuses nothing by itself; its callers apply one of two rules. `leaves_room`: a holder has at most as much as the
+/// others leave free, half of all when it is alone, so the next holder always finds some. `who_has_most`: a holder may
+/// have all that no other one wants, and the holder with the most makes room. The class knows only holders that have
+/// something; each call takes the logarithm of their number. Reactor thread only.
 class Shares {
  private:
   using Holder = std::pair<const std::string, std::size_t>;
@@ -28,14 +28,14 @@ class Shares {
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
   [[nodiscard]] std::size_t of(std::string_view holder) const;
   [[nodiscard]] std::size_t holders() const noexcept { return ordered_.size(); }
-  /// Whether he may have so much more.
+  /// Whether the holder may have `more` in addition.
   [[nodiscard]] bool leaves_room(std::string_view holder, std::size_t more = 1) const;
-  /// The holder with the most; null if nobody has any. The pointer is valid until a share changes.
+  /// Returns the holder with the most; null if there is no holder. The pointer is valid until a share changes.
   [[nodiscard]] const std::string* who_has_most() const noexcept {
     return ordered_.empty() ? nullptr : &(*ordered_.rbegin())->first;
   }
 
-  /// What somebody has, for as long as this lives; empty: nothing. The shares must outlive it.
+  /// The amount of one holder, for as long as this lives; empty: nothing. The shares must outlive it.
   class Part {
    public:
     Part() noexcept = default;
@@ -44,14 +44,14 @@ class Shares {
     Part& operator=(Part&& other) noexcept;
     ~Part() { set(0); }
 
-    /// From now on so much.
+    /// Changes the amount.
     void set(std::size_t amount);
     [[nodiscard]] std::size_t amount() const noexcept { return amount_; }
     [[nodiscard]] const std::string& holder() const noexcept { return name_; }
 
    private:
     Shares* of_ = nullptr;
-    Holder* holder_ = nullptr;  ///< null while it has nothing
+    Holder* holder_ = nullptr;  ///< null while the amount is 0
     std::string name_;
     std::size_t amount_ = 0;
   };

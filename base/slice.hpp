@@ -8,7 +8,7 @@
 
 namespace skiff {
 
-/// Bytes that somebody else also holds: a view and a share of what keeps it alive. Copying it copies no byte.
+/// Bytes with shared ownership: a view and a reference to the memory's owner. Copying it copies no byte.
 class Slice {
  public:
   Slice() = default;
@@ -27,7 +27,7 @@ class Slice {
   [[nodiscard]] std::size_t size() const noexcept { return view_.size(); }
   [[nodiscard]] bool empty() const noexcept { return view_.empty(); }
 
-  /// The same bytes from `offset` on, at most `count` of them. `offset` must not be above `size()`.
+  /// Returns at most `count` of the bytes from `offset` on. `offset` must not be above `size()`.
   [[nodiscard]] Slice sub(std::size_t offset, std::size_t count = std::string_view::npos) const {
     const std::string_view part = view_.substr(offset, count);
     return {owner_, part.data(), part.size()};

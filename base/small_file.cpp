@@ -13,7 +13,7 @@ namespace skiff {
 Result<std::string> read_small_file(const std::string& path, std::size_t most) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
   if (!file) return std::unexpected{system_error(errno, "open \"" + path + "\"")};
-  // One allocation, for a growing string would leave copies behind that nobody wipes.
+  // Allocate once: a growing string would leave copies behind that are never wiped.
   std::string text(most + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {

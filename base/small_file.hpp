@@ -7,12 +7,11 @@
 
 namespace skiff {
 
-/// The whole of a small file that configures a program (also a FIFO, as a shell's <(...) makes: it is read to its end).
-/// On every way out but success what was read is wiped. Errors: those of open(2) and read(2); invalid_field above
-/// `most`.
+/// Reads a small configuration file whole (also a FIFO, as a shell's <(...) makes: it is read to its end). Every exit
+/// but success wipes the bytes that were read. Errors: those of open(2) and read(2); invalid_field above `most` bytes.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t most);
 
-/// Overwrites `text` in a way that the compiler keeps, then empties it.
+/// Overwrites `text` with writes that the compiler cannot remove, then empties it.
 void wipe(std::string& text) noexcept;
 
 }  // namespace skiff

@@ -9,7 +9,7 @@ namespace skiff {
 /// Everything that has state runs on one reactor; the concrete executor type keeps Asio from type-erasing each hop.
 using Executor = boost::asio::io_context::executor_type;
 
-/// A coroutine on the reactor. Parameters are taken by value (a reference could die before the coroutine does).
+/// A coroutine on the reactor. Take parameters by value (a reference could die before the coroutine does).
 template <class T = void>
 using Task = boost::asio::awaitable<T, Executor>;
 

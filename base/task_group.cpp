@@ -44,7 +44,7 @@ void TaskGroup::spawn(std::string_view what, Task<> task) {
 }
 
 void TaskGroup::cancel() {
-  // A task may end, and so leave the list, inside its own emit: the handlers are posted, the list stays put.
+  // A task may end inside its own emit and leave the list. No other task ends here, because the handlers are posted.
   for (auto it = tasks_.begin(); it != tasks_.end();) {
     auto& signal = *it++;
     signal.emit(asio::cancellation_type::terminal);

@@ -11,10 +11,10 @@
 
 namespace skiff {
 
-/// Owns coroutines: what is spawned here is cancelled and joined here, so nothing runs detached. Reactor thread only.
-/// The group must outlive its tasks: call `join()` (after `cancel()`) before it is destroyed; destruction with live
-/// tasks aborts. A task that ends with an exception other than a cancellation is a bug: it is logged with its name and
-/// the group goes on.
+/// Owns coroutines: each task that is spawned here is also cancelled and joined here, so nothing runs detached. Reactor
+/// thread only. The group must outlive its tasks: call `join()` (after `cancel()`) before it is destroyed; the
+/// destructor aborts if tasks are left. A task that ends with an exception other than a cancellation is a bug: the
+/// group logs it with the task's name and goes on.
 class TaskGroup {
  public:
   explicit TaskGroup(Executor executor);
@@ -28,8 +28,8 @@ class TaskGroup {
   /// Asks all tasks to stop: their current `co_await` ends with operation_aborted.
   void cancel();
 
-  /// Ends when no task is left. A caller that is cancelled before or meanwhile gets operation_aborted, and tasks may be
-  /// left then: who must not leave them turns its own cancellation off first.
+  /// Ends when no task is left. A caller that is cancelled before or during the wait gets operation_aborted, and tasks
+  /// may be left. A caller that must not leave them turns its own cancellation off first.
   Task<> join();
 
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }

@@ -6,7 +6,7 @@
 
 namespace skiff {
 
-/// Owns a file descriptor and closes it once. close(2) is never retried: on Linux the number is free even after EINTR.
+/// Owns a file descriptor and closes it once. close(2) is never retried: Linux releases the number even on EINTR.
 class UniqueFd {
  public:
   UniqueFd() noexcept = default;

@@ -15,8 +15,8 @@
 
 namespace skiff {
 
-/// Runs `body` until it ends or the time is over: it is cancelled and joined then, and the result is nothing. `body`
-/// may throw nothing but its own cancellation.
+/// Runs `body` until it ends or the time is over; then `body` is cancelled and joined, and the result is nothing.
+/// `body` must not throw anything but its own cancellation.
 template <class T>
 Task<std::optional<T>> within(SteadyTime until, Task<T> body) {
   const Executor executor = co_await boost::asio::this_coro::executor;
@@ -40,7 +40,7 @@ Task<std::optional<T>> within(SteadyTime until, Task<T> body) {
     cancelled = true;
   }
   if (cancelled) {
-    // The body refers to this frame: it is joined whatever happens to the caller.
+    // The body refers to this frame, so it is joined even if the caller is cancelled.
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     group.cancel();
     co_await group.join();

@@ -8,7 +8,7 @@
 namespace skiff {
 namespace {
 
-/// Blocks all signals of this thread; one that it starts meanwhile inherits that.
+/// Blocks all signals of this thread; a thread that it starts meanwhile inherits the mask.
 class NoSignals {
  public:
   NoSignals() {
