@@ -1,4 +1,4 @@
-#for the functions below the EVP layer; see the header
+#define OPENSSL_SUPPRESS_DEPRECATED  // for the functions below the EVP layer; see the header
 #include "base/sha.hpp"
 
 namespace skiff {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 constexpr int kToRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further ones become files of their own
+constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further hard links become files of their own
 
 class Archive {
  public:
@@ -53,7 +53,7 @@ class Archive {
   }
 
  private:
-  /// What was asked for by its name can be read, or the answer is an error.
+  /// Fails unless the path that the client asked for can be read.
   Result<> check(const std::string& path) const {
     const auto [above, name] = directory_and_name(path);
     SKIFF_TRY(const auto parent, descend(directory_.get(), above));
@@ -101,7 +101,7 @@ class Archive {
     if (summary_.first.size() < ArchiveSummary::kMostNamed) summary_.first.push_back({why, std::string{path}});
   }
 
-  /// What its directory had on its list.
+  /// Counts an entry that was in the list of its directory but cannot be archived.
   Result<> leave_out_for(int error, std::string_view path) {
     using Why = ArchiveSummary::Why;
     leave_out(error == ENOENT || error == ELOOP || error == 0 ? Why::vanished : Why::unreadable, path);
@@ -123,7 +123,7 @@ class Archive {
                    .gid = info.st_gid};
     if (S_ISREG(info.st_mode)) return add_file(directory, name, std::move(entry), info);
     if (S_ISDIR(info.st_mode)) {
-      if (expected != WalkEntry::Kind::directory) return leave_out_for(0, path);  // nobody goes into it
+      if (expected != WalkEntry::Kind::directory) return leave_out_for(0, path);  // the walk does not enter it
       entry.kind = TarEntry::Kind::directory;
     } else if (S_ISLNK(info.st_mode)) {
       entry.kind = TarEntry::Kind::link;
@@ -175,7 +175,7 @@ class Archive {
       ssize_t got = ::read(file.get(), block_.data(), wanted);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) {
-        // The header has been written: zeros fill it up, once it is noted.
+        // The header has been written, so note the failure and fill the content with zeros.
         using Why = ArchiveSummary::Why;
         if (!std::exchange(noted, true)) leave_out(got == 0 ? Why::changed : Why::unreadable, entry.path);
         std::fill_n(block_.begin(), wanted, '\0');

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kCompressedBlock = std::size_t{128} << 10U;
 constexpr int kGzipLevel = 6;
-constexpr int kGzipWindow = 15 + 16;  // the largest, with a gzip header
+constexpr int kGzipWindow = 15 + 16;  // the largest window, with a gzip header
 constexpr int kZstdLevel = 3;
-constexpr int kLargestZstdWindow = 23;  // 8 MiB: what RFC 8878 asks a decoder to support
+constexpr int kLargestZstdWindow = 23;  // 8 MiB: the size that RFC 8878 asks a decoder to support
 
 struct EndDeflate {
   void operator()(z_stream* stream) const {
@@ -118,7 +118,7 @@ Compressor::Compressor(Compressor&&) noexcept = default;
 Compressor& Compressor::operator=(Compressor&&) noexcept = default;
 
 Result<> Compressor::write(std::string_view bytes) {
-  // zlib counts in 32 bits, and the sink wants no endless blocks.
+  // Pieces are small because zlib counts in 32 bits and the sink needs bounded blocks.
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kCompressedBlock);
     bytes.remove_prefix(part.size());
@@ -134,11 +134,11 @@ Result<> Compressor::finish() {
 struct Decompressor::State {
   ByteSource source;
   Compression kind = Compression::none;
-  bool known = false;   ///< the kind
-  bool within = false;  ///< a stream: the end of the input would cut it
-  bool ended = false;   ///< the input
+  bool known = false;   ///< `kind` is known
+  bool within = false;  ///< inside a stream: an end of input here means that it is truncated
+  bool ended = false;   ///< the input has ended
   std::vector<char> in = std::vector<char>(kCompressedBlock);
-  std::size_t from = 0, to = 0;  // what of `in` is not used yet
+  std::size_t from = 0, to = 0;  // unused range of `in`
   std::unique_ptr<z_stream, EndInflate> gzip = {};
   std::unique_ptr<ZSTD_DCtx, FreeZstd> zstd = {};
 
@@ -174,7 +174,7 @@ struct Decompressor::State {
   /// One step: uses some input and fills a part of `into`.
   Result<std::size_t> inflate(std::span<char> into) {
     if (!within) {
-      // Zeros behind the last stream are padding of tapes, and anything else is not ours: as gzip(1) takes it.
+      // Ignore data after the last stream, as gzip(1) does: zeros are the padding of tapes.
       if (!std::string_view{in.data() + from, to - from}.starts_with('\x1F')) {
         from = to;
         ended = true;

@@ -42,10 +42,10 @@ Result<> write_block(int file, std::string_view bytes, const std::string& what) 
   return {};
 }
 
-/// A file without a name in the file system of `directory`.
+/// Creates a nameless file in the file system of `directory`.
 Result<UniqueFd> open_spool(int directory) {
   UniqueFd file{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
-  // Overlay and network file systems may lack it; kernels say so with any of these.
+  // Overlay and network file systems may lack O_TMPFILE; kernels report it with any of these errors.
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
     const std::string name = temporary_name();
     file.reset(::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
@@ -85,7 +85,7 @@ class Extraction {
       SKIFF_TRY(const auto got, source(block_));
       if (got == 0) return {};
       size += got;
-      // Plain tar has up to a block of header and padding for each member.
+      // Plain tar adds up to a block of header and padding for each member.
       if (size > options_.most_bytes && size - options_.most_bytes > options_.most_entries * 1024 + 10'240) {
         return fail(Errc::payload_too_large,
                     "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
@@ -94,7 +94,7 @@ class Extraction {
     }
   }
 
-  /// The bytes of the spool from its start, unpacked, and not more of them than the options allow.
+  /// Reads the spool from its start, decompressed, with a limit on the bytes.
   ByteSource from_the_start() {
     struct Reading {
       off_t at = 0;
@@ -108,7 +108,7 @@ class Extraction {
       *at += got;
       return static_cast<std::size_t>(got);
     });
-    // Headers and what stands behind the end mark are bytes too, whatever they say of themselves.
+    // The limit includes headers and the bytes after the end mark, whatever the headers claim.
     const std::uint64_t most = options_.most_bytes + options_.most_entries * 4096 + (std::uint64_t{16} << 20U);
     return [reading, most, this](std::span<char> into) -> Result<std::size_t> {
       if (stop_.stop_requested()) return stopped();
@@ -129,7 +129,7 @@ class Extraction {
       if (!entry) break;
       SKIFF_TRY_VOID(checked.check(*entry));
     }
-    // To the end, so that the checksum of what was compressed is looked at.
+    // Read to the end, so that the checksum of the compressed data is verified.
     for (;;) {
       SKIFF_TRY(const auto got, bytes(block_));
       if (got == 0) break;
@@ -156,8 +156,8 @@ class Extraction {
     }
   }
 
-  /// Opens the directory at `path`, and makes what is missing of it. No link is passed, whatever has happened on disk
-  /// since it was checked.
+  /// Opens the directory at `path` and creates its missing parts. It passes no link, even if the disk has changed since
+  /// the check.
   Result<> open_parent(std::string_view path) {
     if (parent_ && path == parent_path_) return {};
     auto at = descend(directory_.get(), "");
@@ -191,7 +191,7 @@ class Extraction {
       return std::unexpected{system_error(errno, std::string{what} + in_quotes(path))};
     };
     if (entry.kind == TarEntry::Kind::directory) {
-      // Writable until all that belongs into it is there.
+      // The directory stays writable until its contents are complete.
       UniqueFd opened = make_private_directory(directory, name);
       if (!opened && errno == EEXIST) {
         opened.reset(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -212,13 +212,13 @@ class Extraction {
     SKIFF_TRY(const auto target, clean_path(entry.target));
     const auto [above, last] = directory_and_name(target);
     SKIFF_TRY(const auto from, descend(directory_.get(), above));
-    // A link in place of the file would be linked itself, not what it leads to.
+    // linkat(2) does not follow a link that has taken the file's place; it would link that link.
     if (::linkat(from.get(), std::string{last}.c_str(), directory, name.c_str(), 0) != 0)
       return failed("make the hard link ");
     return {};
   }
 
-  /// Of a mount, which can't be replaced, the contents are.
+  /// Opens a mount, which cannot be replaced, to overwrite its content.
   static Result<UniqueFd> open_mount(int directory, const std::string& path, const std::string& name) {
     UniqueFd file{::openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
     const auto failed = [&] { return std::unexpected{system_error(errno, "write " + in_quotes(path))}; };
@@ -233,7 +233,7 @@ class Extraction {
     return file;
   }
 
-  /// `in_place`: it is a mount.
+  /// `in_place`: the file is a mount.
   Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name,
                      bool in_place) {
     UniqueFd file;
@@ -255,7 +255,7 @@ class Extraction {
       end = at + got;
     }
     const auto times = times_of(entry);
-    // A mount may be somebody else's.
+    // A mount may belong to another user.
     const bool is_set = ::fchmod(file.get(), mode_of(entry)) == 0 && ::futimens(file.get(), times.data()) == 0;
     if (!is_set && !(in_place && errno == EPERM)) {
       return std::unexpected{system_error(errno, "set the mode and the time of " + in_quotes(path))};
@@ -263,14 +263,14 @@ class Extraction {
     return {};
   }
 
-  /// Modes and times of directories come last, the innermost first: making what is in them changes the times, and may
-  /// need a mode that they are not to have.
+  /// Sets modes and times of directories last, the innermost first: creating their contents changes the times and may
+  /// need a more permissive mode.
   Result<> settle_directories() {
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
       SKIFF_TRY(const auto opened, descend(directory_.get(), directory->path));
       const auto times = times_of(directory->entry);
       struct stat info{};
-      // Something else that was put in its place keeps its own mode.
+      // Another object that has taken the directory's place keeps its own mode.
       if (::fstat(opened.get(), &info) != 0 || info.st_dev != directory->device || info.st_ino != directory->inode) {
         return fail(Errc::io_error, "the directory " + in_quotes(directory->path) + " was replaced by another one");
       }

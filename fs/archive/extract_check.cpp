@@ -81,7 +81,7 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
   return {};
 }
 
-/// Opens the directory at `path` as it is on disk. False when it isn't there yet.
+/// Opens the directory at `path` on disk. Returns false when it does not exist yet.
 Result<bool> ExtractCheck::open_parent(std::string_view path) {
   if (parent_known_ && path == parent_path_) return parent_.get() >= 0;
   auto opened = descend(directory_.get(), path);
@@ -93,7 +93,7 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
     return true;
   }
   parent_.reset();
-  // Missing, or a file is in its place or above it.
+  // The path is missing, or a file is in its place or above it.
   for (std::size_t end = 0; end < path.size();) {
     end = std::min(path.find('/', end + 1), path.size());
     const auto [above, name] = directory_and_name(path.substr(0, end));

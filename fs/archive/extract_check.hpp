@@ -12,17 +12,16 @@
 
 namespace skiff::fs {
 
-/// Looks at each member of an archive before any is unpacked: whether it may be, beside the others and what is on disk.
-/// Keeps 64 bits of each path. Two that collide can get an archive refused, and nothing else: unpacking passes no link
-/// whatever was found here.
+/// Checks each member of an archive against the other members and the disk before any is unpacked. It keeps a 64-bit
+/// hash of each path. A collision can only get an archive refused: unpacking passes no link, whatever was found here.
 class ExtractCheck {
  public:
   ExtractCheck(const UniqueFd& directory, const ExtractOptions& options) : directory_{directory}, options_{options} {}
 
-  /// The path that the member will have, "" for the directory itself; or why the archive is refused.
+  /// Returns the path of the member, "" for the directory itself, or the error for which the archive is refused.
   [[nodiscard]] Result<std::string> check(const TarEntry& entry);
   [[nodiscard]] const ExtractSummary& summary() const noexcept { return summary_; }
-  /// What the files take on the disk, about: without the holes of sparse files.
+  /// The disk space of the files, about: without the holes of sparse files.
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
 
  private:
@@ -35,8 +34,8 @@ class ExtractCheck {
   const ExtractOptions& options_;
   ExtractSummary summary_;
   std::uint64_t stored_ = 0;
-  std::unordered_map<std::uint64_t, Kind> kinds_;  // by the hash of the path
-  std::string parent_path_;                        // the directory that `parent_` is, on disk
+  std::unordered_map<std::uint64_t, Kind> kinds_;  // key: hash of the path
+  std::string parent_path_;                        // path of `parent_` on disk
   UniqueFd parent_;
   bool parent_known_ = false;
 };

@@ -4,8 +4,9 @@
 
 namespace skiff::fs {
 
-/// The name of a form of archives or of compression that is not read here, by how its files begin; empty: it is none of
-/// those. For what has been found to be no tar archive: a member's name may begin so, too.
+/// Names the archive or compression format that files with this beginning have, if it is one that is not supported;
+/// empty for any other beginning. Call it only for data that is not a tar archive: a member's name may begin the same
+/// way.
 [[nodiscard]] std::string_view other_form(std::string_view start) noexcept;
 
 }  // namespace skiff::fs

@@ -18,24 +18,24 @@ namespace skiff::fs {
 /// One member of a tar archive.
 struct TarEntry {
   enum class Kind : std::uint8_t { file, directory, link, hard_link, other } kind = Kind::file;
-  std::string path = {};     ///< as it stands in the archive: any bytes but zero
-  std::string target = {};   ///< of a link or hard link
-  std::uint64_t size = 0;    ///< of a file
-  std::uint64_t stored = 0;  ///< how much of that the archive holds: less for a sparse file
-  unsigned mode = 0644;      ///< the permission bits with set-uid, set-gid and sticky
-  std::int64_t seconds = 0;  ///< of the last change, since 1970
+  std::string path = {};     ///< as in the archive: any bytes but zero
+  std::string target = {};   ///< target of a link or hard link
+  std::uint64_t size = 0;    ///< size of a file
+  std::uint64_t stored = 0;  ///< bytes of content in the archive; less than `size` for a sparse file
+  unsigned mode = 0644;      ///< permission bits with set-uid, set-gid and sticky
+  std::int64_t seconds = 0;  ///< time of the last change, since 1970
   std::uint32_t nanoseconds = 0;
   std::uint32_t uid = 0, gid = 0;
 };
 
-/// Writes tar archives as POSIX (pax) has them: a name above 100 bytes, a large number or a fraction of a second goes
-/// into an extended header, so that everything is kept.
+/// Writes tar archives in POSIX (pax) format: an extended header holds a name above 100 bytes, a large number or a
+/// fraction of a second, so nothing is lost.
 class TarWriter {
  public:
   using Out = std::function<Result<>(std::string_view)>;
   explicit TarWriter(Out out);
 
-  /// Begins a member; exactly `entry.size` bytes of content follow by `write`.
+  /// Begins a member; exactly `entry.size` bytes of content must follow by `write`.
   [[nodiscard]] Result<> begin(const TarEntry& entry);
   [[nodiscard]] Result<> write(std::string_view content);
   /// Writes the end mark.
@@ -43,24 +43,24 @@ class TarWriter {
 
  private:
   Out out_;
-  std::uint64_t left_ = 0;   // content that must follow
-  std::size_t padding_ = 0;  // behind it
+  std::uint64_t left_ = 0;   // content bytes that must follow
+  std::size_t padding_ = 0;  // padding after the content
 };
 
 /// Reads tar archives: ustar, pax, and GNU's long names, large numbers, sparse files, labels and lists of directories.
-/// Strict: what contradicts itself is refused (`malformed_archive`), and what it doesn't know is `not_supported`.
-/// Memory: a few KiB, and up to 2 MiB for the map of a sparse file.
+/// Strict: it refuses contradictions (`malformed_archive`) and unknown features (`not_supported`). Memory: a few KiB,
+/// and up to 2 MiB for the map of a sparse file.
 class TarReader {
  public:
   static constexpr std::size_t kLongestPath = 4095;
-  static constexpr std::size_t kLongestHeader = std::size_t{1} << 20U;  ///< of extended headers
+  static constexpr std::size_t kLongestHeader = std::size_t{1} << 20U;  ///< limit for extended headers
 
   explicit TarReader(ByteSource source);
 
-  /// The next member, or nothing behind the last. What was not read of the one before is passed over.
+  /// Returns the next member, or nothing after the last one. Skips the unread content of the member before.
   [[nodiscard]] Result<std::optional<TarEntry>> next();
-  /// Reads from the content of the member; 0 is its end. Holes of a sparse file are passed over: `offset()` is where
-  /// in the file the next bytes belong.
+  /// Reads from the content of the member; 0 is its end. Holes of a sparse file are skipped: `offset()` is the position
+  /// of the next bytes in the file.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into);
   [[nodiscard]] std::uint64_t offset() const noexcept {
     return offset_ + (piece_ < pieces_.size() ? pieces_[piece_].offset : 0);
@@ -75,12 +75,12 @@ class TarReader {
   [[nodiscard]] Result<> read_map(std::span<const char> block, TarSparse& sparse);
 
   ByteSource source_;
-  bool is_first_ = true;  // header
+  bool is_first_ = true;  // whether the next header is the first
   std::uint64_t left_ = 0;
   std::size_t padding_ = 0;
-  std::vector<TarPiece> pieces_;  // of a sparse file
-  std::size_t piece_ = 0;         // which of them comes next
-  std::uint64_t offset_ = 0;      // in that one, or in a file that is not sparse
+  std::vector<TarPiece> pieces_;  // pieces of a sparse file
+  std::size_t piece_ = 0;         // index of the next piece
+  std::uint64_t offset_ = 0;      // position in that piece, or in a file that is not sparse
 };
 
 }  // namespace skiff::fs

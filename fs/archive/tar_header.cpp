@@ -16,7 +16,7 @@ std::uint32_t tar_sum(std::span<const char> block) noexcept {
 std::optional<std::int64_t> tar_number(std::span<const char> block, TarField field) noexcept {
   const auto bytes = block.subspan(field.at, field.size);
   if ((static_cast<unsigned char>(bytes[0]) & 0x80U) != 0) {
-    // Two's complement, with the first bit as a mark and the next as the sign.
+    // Two's complement: the first bit is the mark, the second the sign.
     const bool negative = (static_cast<unsigned char>(bytes[0]) & 0x40U) != 0;
     std::uint64_t number = negative ? ~std::uint64_t{0} : 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {

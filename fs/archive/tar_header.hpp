@@ -11,12 +11,12 @@ namespace skiff::fs {
 
 constexpr std::size_t kTarBlock = 512;
 
-/// How many bytes fill the last block.
+/// Returns the number of bytes that fill the last block.
 constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
   return static_cast<std::size_t>((kTarBlock - size % kTarBlock) % kTarBlock);
 }
 
-/// Where a field stands in a header, and how long it is.
+/// Position and length of a field in a header.
 struct TarField {
   std::size_t at;
   std::size_t size;
@@ -26,16 +26,17 @@ constexpr TarField kName{0, 100}, kMode{100, 8}, kUid{108, 8}, kGid{116, 8}, kSi
     kSum{148, 8}, kType{156, 1}, kLink{157, 100}, kMagic{257, 8}, kPrefix{345, 155};
 }  // namespace tar_field
 
-/// The sum of a header's bytes, those of the sum itself counted as spaces.
+/// Returns the sum of a header's bytes; the checksum field counts as spaces.
 [[nodiscard]] std::uint32_t tar_sum(std::span<const char> block) noexcept;
 
-/// A number in octal digits, or in base 256 when the first bit is set. Nothing when it is neither, or does not fit.
+/// Parses a number in octal digits, or in base 256 when the first bit is set. Returns nothing when it is malformed or
+/// out of range.
 [[nodiscard]] std::optional<std::int64_t> tar_number(std::span<const char> block, TarField field) noexcept;
 
-/// A text up to the first zero byte.
+/// Returns the text up to the first zero byte.
 [[nodiscard]] std::string_view tar_text(std::span<const char> block, TarField field) noexcept;
 
-/// Writes octal digits and a zero byte. False when the number does not fit.
+/// Writes octal digits and a zero byte. Returns false when the number does not fit.
 bool put_tar_number(std::span<char> block, TarField field, std::uint64_t number) noexcept;
 
 }  // namespace skiff::fs

@@ -23,7 +23,7 @@ std::optional<Number> decimal(std::string_view text) {
   return number;
 }
 
-/// Within a billion years: so that nothing overflows that is done with it.
+/// The limit of a billion years prevents overflows in later arithmetic.
 constexpr bool is_time(std::int64_t seconds) {
   constexpr std::int64_t most = std::int64_t{1} << 55U;
   return seconds > -most && seconds < most;
@@ -34,7 +34,7 @@ struct Time {
   std::uint32_t nanoseconds;
 };
 
-/// "-1.25" is 1.25 seconds before 1970.
+/// Parses a time: "-1.25" is 1.25 seconds before 1970.
 std::optional<Time> time_of(std::string_view text) {
   const bool negative = text.starts_with('-');
   const std::size_t point = text.find('.');
@@ -53,7 +53,7 @@ std::optional<Time> time_of(std::string_view text) {
 
 }  // namespace
 
-/// What the headers in front of a member say about it.
+/// The data of the extended headers before a member.
 struct TarReader::Extended {
   std::optional<std::string> path, target;
   std::optional<std::uint64_t> size;
@@ -103,7 +103,7 @@ struct TarReader::Extended {
 
 TarReader::TarReader(ByteSource source) : source_{std::move(source)} {}
 
-/// Fills `block`; false when the archive ends right before it.
+/// Fills `block`; returns false when the archive ends right before it.
 Result<bool> TarReader::read_block(std::span<char> block) {
   std::size_t size = 0;
   while (size < block.size()) {
@@ -163,7 +163,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
   for (;;) {
     std::array<char, kTarBlock> block{};
     const auto read = read_block(block);
-    // What begins like another form, and not like a tar archive, is whole as far as anybody knows.
+    // A tar checksum proves tar; only without it does the beginning decide about another format.
     const bool is_first = std::exchange(is_first_, false);
     if (is_first && (!read || tar_number(block, tar_field::kSum) != std::int64_t{tar_sum(block)})) {
       if (const auto form = other_form({block.data(), block.size()}); !form.empty()) {
@@ -182,7 +182,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
     }
     const char type = block[tar_field::kType.at];
     if (type == 'V' && !has_extended) {
-      // A label of the whole archive, which has no content.
+      // A label names the whole archive and has no content.
       const auto size = tar_number(block, tar_field::kSize);
       if (size != 0) return malformed("a label has content");
       continue;
@@ -193,7 +193,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
     if (!size || *size < 0) return malformed("an extended header has no valid size");
     SKIFF_TRY(auto text, read_extra(static_cast<std::uint64_t>(*size)));
     if (type == 'g') {
-      // Global headers say who made the archive; one that names all members makes no sense.
+      // Global headers describe the creator of the archive; one that names all members makes no sense.
       Extended global;
       SKIFF_TRY_VOID(global.take_all(text));
       if (global.path || global.target || global.size || global.sparse.any()) {
@@ -211,7 +211,7 @@ Result<std::optional<TarEntry>> TarReader::next() {
   }
 }
 
-/// The map of a sparse file that stands in the header and behind it, or at the beginning of the content.
+/// Reads the map of a sparse file from the header and its extensions, or from the beginning of the content.
 Result<> TarReader::read_map(std::span<const char> block, TarSparse& sparse) {
   constexpr TarField real_size{483, 12};
   if (block[tar_field::kType.at] == 'S') {
@@ -243,7 +243,7 @@ Result<> TarReader::read_map(std::span<const char> block, TarSparse& sparse) {
 Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block, Extended& extended) {
   TarEntry entry;
   entry.path = tar_text(block, tar_field::kName);
-  // GNU's own format has other things where ustar has the front of the name.
+  // GNU's own format uses the bytes of ustar's name prefix for other data.
   const bool is_ustar = tar_text(block, {tar_field::kMagic.at, 6}) == "ustar";
   if (const auto prefix = tar_text(block, tar_field::kPrefix); is_ustar && !prefix.empty()) {
     entry.path = std::string{prefix} + '/' + entry.path;
@@ -288,7 +288,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
       entry.kind = TarEntry::Kind::link;
       break;
     case 'D':
-      // Of an incremental archive: what is in the directory follows as content.
+      // A directory of an incremental archive: the list of its names follows as content.
       entry.kind = TarEntry::Kind::directory;
       left_ = size;
       padding_ = tar_padding(size);
@@ -298,7 +298,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
                   in_quotes(entry.path) + " begins in another volume of the archive: put the volumes together first");
     case '5':
       entry.kind = TarEntry::Kind::directory;
-      // Some programs state what a directory takes on disk.
+      // Some programs write the size of a directory on disk.
       size = 0;
       break;
     case '3':
@@ -313,7 +313,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
   const bool is_link = entry.kind == TarEntry::Kind::link || entry.kind == TarEntry::Kind::hard_link;
   if (is_link && entry.target.empty()) return malformed("the link \"" + entry.path + "\" leads nowhere");
   if (!is_link) entry.target.clear();
-  // Whether content follows is read in two ways by the programs in use.
+  // Programs disagree about whether content follows, so refuse it.
   if (entry.kind != TarEntry::Kind::file && size > 0) {
     return malformed("\"" + entry.path + "\" has content, but is not a file");
   }

@@ -40,7 +40,7 @@ Result<> TarSparse::take(std::string_view key, std::string_view value) {
     size_ = sparse_number(value);
     if (!size_) return bad_map();
   } else if (key == "offset" || key == "numbytes") {
-    // In turn: the offset first.
+    // Offset and size alternate: the offset first.
     if ((numbers_.size() % 2 == 0) != (key == "offset")) return bad_map();
     return add(sparse_number(value));
   } else if (key == "map") {

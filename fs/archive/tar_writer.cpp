@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<char, kTarBlock> kZeros{};
 
-/// "LENGTH KEY=VALUE\n", where the length counts its own digits.
+/// Appends "LENGTH KEY=VALUE\n"; the length counts its own digits.
 void add_record(std::string& records, std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t size = rest + 1;
@@ -25,7 +25,7 @@ void add_record(std::string& records, std::string_view key, std::string_view val
 std::string time_text(std::int64_t seconds, std::uint32_t nanoseconds) {
   constexpr std::int64_t second = 1'000'000'000;
   const bool negative = seconds < 0;
-  // -1 and 0.75 is -0.25.
+  // -1 s + 0.75 s is -0.25 s.
   if (negative && nanoseconds > 0) {
     ++seconds;
     nanoseconds = static_cast<std::uint32_t>(second - nanoseconds);

@@ -40,7 +40,7 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
     }
   }
   Appender appender{std::string{path}, std::move(place), std::move(fd), options.offset, create};
-  // Only to learn the size: a mismatch is told by check() and write().
+  // This reads the size; check() and write() report a mismatch.
   auto checked = appender.check_locked();
   if (!checked && checked.error().code != Errc::append_offset_mismatch) {
     return std::unexpected{std::move(checked.error())};
@@ -79,7 +79,7 @@ Result<> Appender::write(std::span<const char> bytes) {
   SKIFF_TRY_VOID(check_locked());
   SKIFF_TRY_VOID(take_set_id(fd_.get(), path_));
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
-    // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
+    // The bytes that were written stay, as after a broken connection: the client asks for the size and continues there.
     return std::unexpected{system_error(error, "append to " + in_quotes(path_))};
   }
   size_ += bytes.size();
@@ -90,7 +90,7 @@ Result<> Appender::write(std::span<const char> bytes) {
 Result<Written> Appender::finish() {
   SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
   SKIFF_TRY_VOID(check_locked());
-  // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
+  // The agent can write to another user's file but not stamp it; such a file has a tag by content while it is fresh.
   auto stamped = stamp(fd_.get());
   if (!stamped && stamped.error().code != Errc::permission_denied) return std::unexpected{std::move(stamped.error())};
   return written(fd_.get(), created_);

@@ -14,30 +14,30 @@
 namespace skiff::fs {
 
 struct AppendOptions {
-  std::optional<std::uint64_t> offset = {};  ///< where the file must end; none: wherever it does
+  std::optional<std::uint64_t> offset = {};  ///< where the file must end; none: anywhere
   Conditions conditions = {};
-  std::optional<mode_t> mode = {};  ///< of a file that is made
+  std::optional<mode_t> mode = {};  ///< mode of a new file
   Parents parents = Parents::make;
 };
 
-/// Adds bytes at the end of a file, piece by piece, in place: what has arrived stays when the rest does not come, so
-/// that an upload can be resumed. Each piece checks first, with the name locked, that the file still ends where it
-/// should and still has its name. Made when it is missing and the offset is 0 or none is given. One thread at a time.
+/// Appends bytes to a file in place, piece by piece. Bytes that have arrived stay when the rest does not come, so an
+/// upload can be resumed. Each piece first checks, with the name locked, that the file still has its name and ends at
+/// the expected offset. A missing file is created when the offset is 0 or absent. One thread at a time.
 class Appender {
  public:
-  /// Does not fail for a wrong offset: see `check`. Errors: as of Writer::begin.
+  /// Succeeds with a wrong offset: see `check`. Errors: those of Writer::begin.
   [[nodiscard]] static Result<Appender> begin(const Tree& tree, std::string_view path, AppendOptions options = {},
                                               const std::stop_token& stop = {});
 
-  /// Whether the file ends at the offset. Errors: append_offset_mismatch; then `size()` is where it ends.
+  /// Checks that the file ends at the offset. Errors: append_offset_mismatch; then `size()` is the actual end.
   [[nodiscard]] Result<> check();
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Checks, then writes all of it; what could not be written is cut off again. Errors: append_offset_mismatch,
-  /// no_space.
+  /// Checks, then writes all bytes. A failed write may leave a part of them in the file. Errors:
+  /// append_offset_mismatch, no_space.
   [[nodiscard]] Result<> write(std::span<const char> bytes);
 
-  /// What the file is now. Errors: append_offset_mismatch.
+  /// Describes the file after the last piece. Errors: append_offset_mismatch.
   [[nodiscard]] Result<Written> finish();
 
  private:

@@ -9,7 +9,7 @@ namespace skiff::fs {
 namespace {
 
 constexpr std::size_t kContext = 3;
-constexpr std::size_t kMostCells = 250'000;  // of the table that finds equal lines within a changed piece
+constexpr std::size_t kMostCells = 250'000;  // cells of the table that finds equal lines within a changed piece
 
 bool at_line_start(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == '\n';
@@ -38,7 +38,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 std::vector<Changed> whole_lines(std::string_view old_text, std::string_view new_text,
                                  std::span<const Changed> changed) {
   std::vector<Changed> wide;
-  // Where the last piece ends when it is widened, if no other begins before that.
+  // Returns the end of the last piece when widened, unless the next one begins before it.
   const auto line_end = [&] {
     const Changed& last = wide.back();
     const bool whole = at_line_start(old_text, last.old_end) && at_line_start(new_text, last.new_end);
@@ -58,7 +58,7 @@ std::vector<Changed> whole_lines(std::string_view old_text, std::string_view new
       continue;
     }
     widen();
-    const std::size_t before = piece.old_begin - start;  // bytes of its first line that both have
+    const std::size_t before = piece.old_begin - start;  // bytes of its first line that both texts share
     wide.push_back({.old_begin = start,
                     .old_end = piece.old_end,
                     .new_begin = piece.new_begin - before,
@@ -68,7 +68,7 @@ std::vector<Changed> whole_lines(std::string_view old_text, std::string_view new
   return wide;
 }
 
-/// Splits a piece of whole lines at the lines that both sides have, for a diff that shows no more than it must.
+/// Splits a piece of whole lines at the lines that both sides share, so that the diff shows as little as possible.
 class Refined {
  public:
   Refined(std::string_view old_text, std::string_view new_text, std::vector<Changed>& into)
@@ -110,7 +110,7 @@ class Refined {
     if (piece.old_end > piece.old_begin || piece.new_end > piece.new_begin) into_.push_back(piece);
   }
 
-  /// By the longest common subsequence of lines.
+  /// Splits by the longest common subsequence of lines.
   void split(std::size_t first, std::size_t rows, std::size_t columns) {
     std::vector<std::uint32_t> longest((rows + 1) * (columns + 1), 0);
     const auto cell = [&](std::size_t row, std::size_t column) -> std::uint32_t& {
@@ -152,12 +152,12 @@ class Refined {
   std::size_t new_at_ = 0;
 };
 
-/// Pieces so near to each other that their context would meet, with their lines.
+/// Pieces whose context would overlap, with their lines.
 class Hunk {
  public:
   Hunk(std::string_view old_text, std::string_view new_text) : old_text_{old_text}, new_text_{new_text} {}
 
-  /// `old_line` and `new_line` count the lines before the first piece's.
+  /// `old_line` and `new_line` are the numbers of lines before the first piece.
   std::string run(std::span<const Changed> pieces, std::size_t old_line, std::size_t new_line) {
     std::size_t begin = pieces.front().old_begin;
     for (std::size_t i = 0; i < kContext && begin > 0; ++i) {
@@ -180,7 +180,7 @@ class Hunk {
 
  private:
   static std::string range(std::size_t before, std::size_t count) {
-    // Without lines, the line before is named.
+    // A range without lines names the line before it.
     return std::to_string(count == 0 ? before : before + 1) + "," + std::to_string(count);
   }
 
@@ -205,7 +205,7 @@ std::size_t count_lines(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-/// As git writes a name in a diff's head: quoted when it could be taken for something else.
+/// Formats a name for the diff's head as git does: quoted when it is ambiguous.
 std::string head(std::string_view sign, std::string_view prefix, std::string_view name) {
   while (name.starts_with('/')) name.remove_prefix(1);
   std::string text;

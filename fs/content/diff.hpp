@@ -16,9 +16,9 @@ struct Diff {
   bool cut = false;  ///< whole hunks at the end are left out
 };
 
-/// The unified diff of two texts, as patch(1) and git take it: three lines of context, `a/` and `b/` before the name.
-/// `changed` says where they differ, as `replace` gives it: so nothing has to be searched for but the lines that are
-/// equal within a changed piece. Empty when the texts are equal.
+/// Returns the unified diff of two texts in the format of patch(1) and git: three lines of context, `a/` and `b/`
+/// before the name. `changed` lists the differences, as `replace` returns them, so only equal lines within a changed
+/// piece are searched for. Empty when the texts are equal.
 [[nodiscard]] Diff unified_diff(std::string_view name, std::string_view old_text, std::string_view new_text,
                                 std::span<const Changed> changed, std::size_t most_bytes = kMostDiffBytes);
 

@@ -27,7 +27,7 @@ Result<std::string> read_text(const Place& place, std::string_view path) {
     return fail(Errc::payload_too_large, in_quotes(path) + " is larger than 64 MiB: it can't be edited");
   };
   if (size > kMostEditedBytes) return too_large();
-  // One byte more tells whether it has grown meanwhile.
+  // One more byte shows whether the file has grown meanwhile.
   std::string text(size + 1, '\0');
   SKIFF_TRY(auto got, read_at(file.get(), 0, text));
   if (got > size) return fail(Errc::precondition_failed, in_quotes(path) + " is being written just now");

@@ -20,10 +20,10 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{20};  // twice the coarsest kernel's
+constexpr std::chrono::milliseconds kTick{20};  // twice the tick of the coarsest kernel
 constexpr std::size_t kHashBlock = 256 * 1024;
 constexpr int kMostHashTries = 3;
-constexpr int kMostLooks = 16;  // at a name whose file changes its kind meanwhile
+constexpr int kMostLooks = 16;  // tries for a name whose file changes its kind meanwhile
 
 FileTime time_of(const struct statx_timestamp& stamp) {
   constexpr std::int64_t kMostSeconds = 9'223'372'035;  // so that no sum overflows
@@ -50,7 +50,7 @@ EntryType type_of(mode_t mode) {
   }
 }
 
-/// statx(2): both this and readlinkat(2) take an empty name for the descriptor itself. An error is in errno.
+/// Calls statx(2). Both statx(2) and readlinkat(2) take an empty name for the descriptor itself. Errors are in errno.
 std::optional<Entry> glance(int directory, const char* name, int flags) {
   const FileTime seen = file_time_now();
   struct statx status{};
@@ -98,7 +98,7 @@ Result<std::optional<Sha256::Digest>> hash_object(int fd, std::uint64_t size, co
   return hash_file(file.get(), size, stop);
 }
 
-/// Eight hexadecimal digits, the first one in the lowest byte: each step moves half of what is there away from the
+/// Returns eight hexadecimal digits, the first one in the lowest byte: each step moves half of the digits away from the
 /// rest.
 constexpr std::uint64_t hex_digits(std::uint32_t value) noexcept {
   std::uint64_t digits = std::byteswap(value);
@@ -109,8 +109,8 @@ constexpr std::uint64_t hex_digits(std::uint32_t value) noexcept {
   return digits + 0x3030'3030'3030'3030 + are_letters * ('a' - '0' - 10);
 }
 
-/// As std::to_chars writes it, by eight digits at a time. `to` has room for 16, of which those behind the result mean
-/// nothing. Returns its end.
+/// Writes the same text as std::to_chars, eight digits at a time. `to` has room for 16 digits; those after the result
+/// are garbage. Returns the end of the result.
 char* put_hex(std::uint64_t value, char* to) noexcept {
   const auto count = std::max(1U, (static_cast<unsigned>(std::bit_width(value)) + 3) / 4);
   value <<= 64 - 4 * count;
@@ -196,7 +196,7 @@ Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size, cons
   const auto buffer = std::make_unique_for_overwrite<char[]>(kHashBlock);
   for (std::uint64_t offset = 0;;) {
     if (stop.stop_requested()) return stopped_error();
-    // One byte more than there were shows that it has grown.
+    // One more byte shows whether the file has grown.
     const std::size_t block = std::min<std::uint64_t>(kHashBlock, size - offset + 1);
     const ssize_t got = ::pread(fd, buffer.get(), block, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;

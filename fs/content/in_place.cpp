@@ -43,7 +43,7 @@ Result<> take_set_id(int fd, std::string_view path) {
   SKIFF_TRY(auto status, status_of(fd));
   const bool is_set_id =
       (status.st_mode & S_ISUID) != 0 || (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
-  // Of somebody else's file the kernel takes them (EPERM is for a process that has no rights to keep them).
+  // EPERM: the agent does not own the file and lacks the right to keep the bits, so the kernel clears them on write.
   if (is_set_id && ::fchmod(fd, status.st_mode & 01777U) != 0 && errno != EPERM) {
     return std::unexpected{system_error(errno, "take the set-id bits of " + in_quotes(path))};
   }

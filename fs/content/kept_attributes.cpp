@@ -19,13 +19,13 @@ namespace skiff::fs {
 namespace {
 
 constexpr const char* kList = "system.posix_acl_access";
-constexpr std::size_t kMostAttribute = std::size_t{64} << 10U;  // of a name list, or of a value (xattr(7))
+constexpr std::size_t kMostAttribute = std::size_t{64} << 10U;  // largest list of names, or value (xattr(7))
 
 std::unexpected<Error> failed_to(const char* what, int error) {
   return std::unexpected{system_error(error, what)};
 }
 
-/// As the kernel tells an access list to programs: a version, then entries.
+/// An entry of an access list in the kernel's format: a version, then entries.
 struct ListEntry {
   std::uint16_t tag;
   std::uint16_t permissions;
@@ -46,7 +46,7 @@ mode_t group_rights(std::string_view list) {
   return (group & mask & 07U) << 3U;
 }
 
-/// The names that `path` has, each with its zero byte.
+/// Returns the attribute names of `path`, each with its zero byte.
 Result<std::string> names_of(const std::string& path) {
   std::string names(256, '\0');
   ssize_t size = ::listxattr(path.c_str(), names.data(), names.size());
@@ -80,7 +80,7 @@ Result<KeptList> keep_attributes(const Place& place, const Entry& replaced, int 
     if (!options.not_kept.empty() && name.starts_with(options.not_kept)) continue;
     const ssize_t size = ::getxattr(path.c_str(), name.c_str(), value.data(), value.size());
     if (size < 0 && errno == ENODATA) continue;  // gone meanwhile
-    // What may not be read by the agent can't be kept by it; of a list it is told.
+    // The agent cannot copy an attribute that it may not read; for an access list this is an error.
     if (size < 0 && !is_list && (errno == EACCES || errno == EPERM)) continue;
     if (size < 0) return failed_to("read an attribute of a file", errno);
     const std::string_view bytes{value.data(), static_cast<std::size_t>(size)};

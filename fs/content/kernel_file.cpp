@@ -24,8 +24,8 @@ bool is_of_sysfs(int fd) {
   return ::fstatfs(fd, &info) == 0 && info.f_type == SYSFS_MAGIC;
 }
 
-/// sysfs(5) says that each attribute has a page; all others say 0, as does a file that is empty. What is private is not
-/// read at all: reading takes what some of them hold.
+/// Files of sysfs(5) state a page as their size, other kernel files 0, as an empty file does. Private files are not
+/// read at all, because reading consumes the content of some.
 Result<bool> is_kernel_file(int fd, const Entry& entry) {
   if (entry.size != 0) {
     return entry.size == static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) && is_of_sysfs(fd);
@@ -37,7 +37,7 @@ Result<bool> is_kernel_file(int fd, const Entry& entry) {
   SKIFF_TRY(const auto got, read_at(fd, 0, {&first, 1}));
   if (got == 0) return false;
   SKIFF_TRY(const auto now, status_of(fd));
-  return now.st_size == 0;  // else somebody has just written to it
+  return now.st_size == 0;  // else a process has just written to it
 }
 
 }  // namespace

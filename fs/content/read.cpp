@@ -40,7 +40,7 @@ Result<OpenFile> open_to_read(const Tree& tree, std::string_view path) {
   SKIFF_TRY(auto entry, entry_of(file.get()));
   SKIFF_TRY(auto copy, copy_of_kernel_file(file.get(), entry));
   if (copy) {
-    // It is as new as it can be: it has the tag of its bytes.
+    // The copy is always fresh, so its tag is by content.
     SKIFF_TRY(auto made, entry_of(copy.get()));
     made.mode = entry.mode;
     made.uid = entry.uid;
@@ -79,7 +79,7 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::u
                              const std::stop_token& stop) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::unexpected{system_error(errno, "look at a file")};
-  size = std::min(size, static_cast<std::uint64_t>(info.st_size));  // it may have been cut meanwhile
+  size = std::min(size, static_cast<std::uint64_t>(info.st_size));  // the file may have been truncated meanwhile
   const bool sparse = static_cast<std::uint64_t>(info.st_blocks) * 512 < size;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBlock);
   ByteRange range{.from = lines.first <= 1 ? 0 : size, .to = size};
@@ -118,7 +118,7 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::u
     }
     offset += got;
     read += got;
-    if (got < wanted) {  // it was cut meanwhile
+    if (got < wanted) {  // the file was truncated meanwhile
       range.to = offset;
       range.from = std::min(range.from, offset);
       return range;

@@ -13,7 +13,7 @@ std::string field_of(std::size_t index) {
   return "/edits/" + std::to_string(index) + "/old";
 }
 
-/// What to do where the text is there but for its line ends; else empty.
+/// Returns a hint when the text occurs with other line ends; else empty.
 std::string other_line_ends(std::string_view text, std::string_view old) {
   std::string other;
   for (std::size_t i = 0; i < old.size(); ++i) {
@@ -45,18 +45,19 @@ Result<std::vector<std::size_t>> find(std::string_view text, const Edit& edit, s
               field_of(index));
 }
 
-/// A run of bytes that both texts have.
+/// A run of bytes that both texts share.
 struct Kept {
   std::size_t old_begin = 0;
   std::size_t new_begin = 0;
   std::size_t size = 0;
 };
 
-/// What is left of the runs after `size` bytes at each of `found`, in the new text so far, were replaced by `by` bytes.
+/// Returns the rest of the runs after `size` bytes at each of `found`, in the new text so far, were replaced by `by`
+/// bytes.
 std::vector<Kept> cut(const std::vector<Kept>& runs, std::span<const std::size_t> found, std::size_t size,
                       std::size_t by) {
   std::vector<Kept> left;
-  std::size_t done = 0;  // occurrences before what is looked at
+  std::size_t done = 0;  // occurrences before the current position
   for (const Kept& run : runs) {
     const std::size_t end = run.new_begin + run.size;
     std::size_t at = run.new_begin;
@@ -70,7 +71,7 @@ std::vector<Kept> cut(const std::vector<Kept>& runs, std::span<const std::size_t
     while (done < found.size() && found[done] < end) {
       keep_up_to(found[done]);
       at = found[done] + size;
-      if (at > end) break;  // it reaches into the next run
+      if (at > end) break;  // the occurrence reaches into the next run
       ++done;
     }
     keep_up_to(end);

@@ -12,7 +12,7 @@ namespace skiff::fs {
 
 struct Edit;
 
-/// A piece of the old text and what stands in its place in the new one; what lies between two is the same in both.
+/// A piece of the old text and its replacement in the new text; the text between two pieces is the same in both.
 struct Changed {
   std::size_t old_begin = 0;
   std::size_t old_end = 0;
@@ -22,11 +22,11 @@ struct Changed {
 
 struct Replaced {
   std::string text;
-  std::vector<Changed> changed;  ///< in order, and apart from each other
+  std::vector<Changed> changed;  ///< in order, without overlaps
 };
 
-/// Makes all edits, one after the other. Errors: edit_not_found, invalid_field, payload_too_large (the text, or more
-/// than a million occurrences).
+/// Applies all edits in order. Errors: edit_not_found, invalid_field, payload_too_large (the text, or more than a
+/// million occurrences).
 [[nodiscard]] Result<Replaced> replace(std::string_view text, std::span<const Edit> edits);
 
 }  // namespace skiff::fs

@@ -13,7 +13,7 @@
 namespace skiff::fs {
 namespace {
 
-constexpr int kMostNameTries = 8;  // for a name of 64 random bits, which is never taken
+constexpr int kMostNameTries = 8;  // tries for a name with 64 random bits, which practically never collides
 
 bool lacks_nameless_files(int error) {
   return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL || error == ENOSYS;
@@ -27,7 +27,7 @@ int rename_new(int from_directory, const std::string& from, int to_directory, co
   struct stat status{};
   if (::fstatat(from_directory, from.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
   if (S_ISDIR(status.st_mode)) {
-    // Only an empty directory is replaced by a directory: one made here and now stands for "there was none".
+    // A directory replaces only an empty directory, so an empty one created here stands for "no such name".
     if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return errno;
     if (::renameat(from_directory, from.c_str(), to_directory, to.c_str()) == 0) return 0;
     const int error = errno;
@@ -66,7 +66,7 @@ Result<StagedFile> StagedFile::make(int directory, mode_t mode, Naming naming, B
 }
 
 int StagedFile::link(const std::string& name) const {
-  // By descriptor alone only for who may read every directory, or since Linux 6.10 for who opened it.
+  // linkat(2) with AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH; since Linux 6.10 the opener of the file may call it, too.
   if (::linkat(fd_.get(), "", directory_, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
   if (errno == EEXIST) return errno;
   const std::string path = proc_path(fd_.get());

@@ -56,7 +56,7 @@ Result<std::optional<Entry>> check_file_target(const Place& place, const Conditi
 Result<> set_attributes(int fd, const Attributes& attributes, const Place& place,
                         const std::optional<Entry>& replaced) {
   std::optional<mode_t> mode = attributes.mode;
-  std::optional<mode_t> has;  // known to be its mode already
+  std::optional<mode_t> has;  // known mode of the new file
   if (attributes.uid || attributes.gid) {
     if (::fchown(fd, attributes.uid.value_or(kUnchanged), attributes.gid.value_or(kUnchanged)) != 0) {
       return std::unexpected{system_error(errno, "set the owner")};
@@ -69,14 +69,14 @@ Result<> set_attributes(int fd, const Attributes& attributes, const Place& place
     const bool differs = uid != status.st_uid || gid != status.st_gid;
     const bool owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
     const bool group_kept = owner_kept || gid == status.st_gid || ::fchown(fd, kUnchanged, gid) == 0;
-    // The same list means other people with another owner.
+    // Under another owner the same list would grant rights to other users.
     SKIFF_TRY(auto list, keep_attributes(place, *replaced, fd, {.list = owner_kept, .not_kept = attributes.not_kept}));
     if (!differs && !list.had) has = status.st_mode & 07777U;
-    // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
-    // them asks for them, as after a write(2).
+    // Set the mode after the owner: chown(2) clears the set-id bits. They were granted for the old bytes, so they are
+    // lost unless the client asks for them, as after a write(2).
     mode_t kept = replaced->mode & (owner_kept ? 01777U : 0777U);
     if (list.had && !list.kept) kept = (kept & ~mode_t{S_IRWXG}) | list.group;
-    // Another group gets no more than everybody has.
+    // Another group gets at most the rights of all users.
     if (!group_kept) kept &= ~mode_t{S_IRWXG} | ((kept & S_IRWXO) << 3U);
     if (!mode) mode = kept;
   }

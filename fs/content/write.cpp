@@ -22,7 +22,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Of the directory that is open, so no name that is swapped later matters. Errors: permission_denied.
+/// Checks the user's rights in the open directory, so a name that is swapped later has no effect. Errors:
+/// permission_denied.
 Result<> check_owners_rights(const Place& place, const std::optional<Entry>& target, const Attributes& to,
                              std::string_view path) {
   std::error_code error;
@@ -79,7 +80,7 @@ Result<> Writer::write(std::span<const char> bytes) {
 }
 
 Result<Written> Writer::commit(const std::stop_token& stop) {
-  // Both take long for a big file, so they come before the lock.
+  // Both take long for a large file, so they come before the lock.
   SKIFF_TRY_VOID(check_sum(stop));
   SKIFF_TRY_VOID(sync_bytes());
   SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
@@ -96,7 +97,7 @@ Result<> Writer::check_sum(const std::stop_token& stop) const {
   if (!options_.sha256) return {};
   SKIFF_TRY(auto status, status_of(fd()));
   Result<std::optional<Sha256::Digest>> digest = sha_.digest();
-  // What was spliced in has not been seen.
+  // Bytes that were spliced in are not hashed yet.
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size != hashed_) digest = hash_file(fd(), size, stop);
   if (!digest) return std::unexpected{std::move(digest.error())};
@@ -119,7 +120,7 @@ Result<Written> Writer::put_in_place(const std::stop_token& stop) {
   SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, place_, target));
   auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
   if (!published && published.error().code == Errc::already_exists) {
-    // A command has made it in this moment.
+    // A command has created the file at this moment.
     if (options_.conditions.must_be_new) return fail(Errc::precondition_failed, in_quotes(path_) + " exists");
     created = false;
     published = staged_.publish(place_.name, Existing::replace);
@@ -137,7 +138,7 @@ Result<Written> Writer::put_into_mount(const std::optional<Entry>& target) {
   SKIFF_TRY(const auto file, write_in_place(place_, fd(), *target, path_));
   const Attributes& asked = options_.attributes;
   auto set = set_attributes(file.get(), asked, place_, std::nullopt);
-  // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
+  // The agent can write to another user's file but not stamp it; such a file has a tag by content while it is fresh.
   const bool matters = asked.mode || asked.uid || asked.gid || asked.modified;
   if (!set && (matters || set.error().code != Errc::permission_denied)) return std::unexpected{std::move(set.error())};
   if (options_.durability == Durability::synced && ::fsync(file.get()) != 0) {

@@ -15,48 +15,48 @@
 
 namespace skiff::fs {
 
-enum class Durability : unsigned char { cached, synced };  ///< synced: on the disk before the answer (fsync(2))
+enum class Durability : unsigned char { cached, synced };  ///< synced: on the disk before the response (fsync(2))
 
 struct WriteOptions {
   Conditions conditions = {};
   Attributes attributes = {};
   Parents parents = Parents::make;
   Durability durability = Durability::cached;
-  std::optional<Sha256::Digest> sha256 = {};  ///< what the bytes must hash to
-  Naming naming = Naming::nameless;           ///< until it is complete
-  /// Where a link has led, which may be of the user's who gets the file, nothing is written but what that user may
-  /// write. The path is absolute, without links of the root's and without "..".
+  std::optional<Sha256::Digest> sha256 = {};  ///< expected hash of the bytes
+  Naming naming = Naming::nameless;           ///< naming of the incomplete file
+  /// A link on the path may belong to the user who gets the file. If the path led through one, the write needs that
+  /// user's write permission at the destination. The path is absolute, without links of the root and without "..".
   bool distrusts_links = false;
 };
 
-/// 64 hex digits. Errors: invalid_field.
+/// Parses 64 hex digits. Errors: invalid_field.
 [[nodiscard]] Result<Sha256::Digest> parse_sha256(std::string_view hex);
 
-/// Writes a file whole: readers see the old content, or all of the new. The bytes go to a file that has no name, in the
-/// same directory; `commit()` puts it in place. A writer that is dropped before leaves the old content and nothing
-/// else. A link at the end of the path is followed: the file it leads to is replaced, or made. Other names of a
-/// replaced file (hard links) keep the old content. A file that is a mount of its own can't be replaced: it is written
-/// in place (fs/content/in_place.hpp). One thread at a time.
+/// Writes a whole file: readers see either the old content or all of the new. The bytes go to a nameless file in the
+/// same directory; `commit()` puts it in place. A writer that is dropped before leaves only the old content. A link at
+/// the end of the path is followed: its target is replaced or created. Other names of a replaced file (hard links) keep
+/// the old content. A file that is a mount of its own cannot be replaced and is written in place
+/// (fs/content/in_place.hpp). One thread at a time.
 class Writer {
  public:
-  /// Checks what can be checked before the bytes come. Errors: those of Tree::locate; precondition_failed,
-  /// is_a_directory, not_a_regular_file, no_space; cancelled, as of `check_target`.
+  /// Checks as much as possible before the bytes come. Errors: those of Tree::locate; precondition_failed,
+  /// is_a_directory, not_a_regular_file, no_space; cancelled, as for `check_target`.
   [[nodiscard]] static Result<Writer> begin(const Tree& tree, std::string_view path, WriteOptions options = {},
                                             const std::stop_token& stop = {});
 
-  /// Errors: no_space, io_error; the writer is of no use then.
+  /// Errors: no_space, io_error; the writer is unusable afterwards.
   [[nodiscard]] Result<> write(std::span<const char> bytes);
 
-  /// For bulk bytes that are spliced in: they go to the descriptor's own position. May be mixed with `write`.
+  /// For bytes that are spliced in: they go to the descriptor's own position. `write` may be mixed with it.
   [[nodiscard]] int fd() const noexcept { return staged_.fd(); }
 
-  /// Checks sum and conditions, the latter again and with the name locked, and puts the file in place. Once. Errors:
-  /// also checksum_mismatch, and cancelled when `stop` is requested while something is hashed: nothing was changed
-  /// then. `Durability::synced` can't be stopped: fsync(2) returns when the disk has the bytes, however long that
-  /// takes.
+  /// Checks the checksum, checks the conditions again with the name locked, and puts the file in place. Call it once.
+  /// Errors: also checksum_mismatch, and cancelled when `stop` is requested while a file is hashed; the old content
+  /// then stays. `Durability::synced` cannot be stopped: fsync(2) returns when the disk has the bytes, however long
+  /// that takes.
   [[nodiscard]] Result<Written> commit(const std::stop_token& stop = {});
 
-  /// The same for who holds the NameLock of `place()` already.
+  /// As `commit`, for a caller that holds the NameLock of `place()`.
   [[nodiscard]] Result<Written> commit_locked(const std::stop_token& stop = {});
   [[nodiscard]] const Place& place() const noexcept { return place_; }
 
@@ -70,20 +70,20 @@ class Writer {
   std::string path_;
   WriteOptions options_;
   Place place_;
-  StagedFile staged_;  // after place_, whose descriptor it uses
+  StagedFile staged_;  // declared after place_, whose descriptor it uses
   Sha256 sha_;
   std::uint64_t hashed_ = 0;
   bool elsewhere_ = false;  // staged in another directory, for a mount
 };
 
-/// All of a small file at once; `options.naming` is chosen here.
+/// Writes a small file at once; sets `options.naming` itself.
 [[nodiscard]] Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes,
                                          WriteOptions options = {}, const std::stop_token& stop = {});
 
-/// Writes until all is written. Gives an errno, 0 when done.
+/// Writes all bytes. Returns 0 or an errno.
 [[nodiscard]] int write_all(int fd, std::span<const char> bytes);
 
-/// fsync(2) of a directory, by an O_PATH descriptor: its names are on the disk then.
+/// Syncs a directory (fsync(2)) by an O_PATH descriptor, so that its names are on the disk.
 [[nodiscard]] Result<> sync_directory(int directory);
 
 }  // namespace skiff::fs

@@ -33,7 +33,7 @@ Result<UniqueFd> descend(int directory, std::string_view path) {
     if (name == "..") return fail(Errc::path_escapes_root, "\"" + std::string{path} + "\" holds \"..\"");
     UniqueFd next{::openat(at.get(), name.c_str(), kDirectoryFlags)};
     if (!next) {
-      // With O_DIRECTORY a link gives ENOTDIR, as a file does.
+      // With O_DIRECTORY a link fails with ENOTDIR, as a file does.
       const int error = errno;
       if ((error == ELOOP || error == ENOTDIR) && is_link(at.get(), name)) {
         return fail(Errc::path_escapes_root, "\"" + std::string{path} + "\" passes the link \"" + name + "\"");

@@ -21,14 +21,14 @@ bool is_of_proc(int fd) {
   return ::fstatfs(fd, &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
-/// Whether it is about this process, or one of its threads, which have names of their own under /proc. Network and
-/// mounts are everybody's: /proc/net and /proc/mounts lead there.
+/// Whether it is about this process or one of its threads, which have names of their own under /proc. Network and
+/// mounts are public: /proc/net and /proc/mounts lead there.
 bool tells_of_this_process(int fd) {
   std::array<char, 64> path{};
   const ssize_t size = ::readlink(proc_path(fd).c_str(), path.data(), path.size());
   std::string_view rest{path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
   constexpr std::string_view kProc = "/proc/";
-  if (!rest.starts_with(kProc)) return true;  // it may be, and /proc is where it is looked for
+  if (!rest.starts_with(kProc)) return true;  // assume that it is: the path is not below /proc
   rest.remove_prefix(kProc.size());
   const std::string task{rest.substr(0, rest.find('/'))};
   rest.remove_prefix(task.size());
@@ -44,7 +44,7 @@ std::string proc_path(int fd) {
 
 UniqueFd reopen(int fd, int flags) {
   flags |= O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  // A directory needs no help of /proc.
+  // Directories do not need /proc.
   if ((flags & O_DIRECTORY) != 0) return UniqueFd{::openat(fd, ".", flags)};
   return UniqueFd{::open(proc_path(fd).c_str(), flags)};
 }

@@ -21,7 +21,7 @@ Result<bool> DirectoryReader::next(Name& name) {
   for (;;) {
     errno = 0;
     const dirent* const found = ::readdir(dir_.get());  // NOLINT(concurrency-mt-unsafe): each stream has one thread
-    // A directory that was removed meanwhile is at its end.
+    // A directory that was removed meanwhile has no more names.
     if (found == nullptr && (errno == 0 || errno == ENOENT)) return false;
     if (found == nullptr) return std::unexpected{system_error(errno, "read a directory")};
     name = {.name = found->d_name, .type = found->d_type};

@@ -9,21 +9,22 @@
 
 namespace skiff::fs {
 
-/// The names in a directory, in no order. What is made or removed meanwhile may or may not be seen.
+/// Reads the names in a directory, in no order. Names that are created or removed meanwhile may or may not appear.
 class DirectoryReader {
  public:
   struct Name {
-    std::string_view name;   ///< until the next call
+    std::string_view name;   ///< valid until the next call
     unsigned char type = 0;  ///< DT_DIR, DT_REG, ...; DT_UNKNOWN where the file system does not say
   };
 
-  /// Of a directory's descriptor, also O_PATH; it stays the caller's and its position stays as it is.
+  /// Opens a directory by its descriptor, also O_PATH. The caller keeps the descriptor, and its position does not
+  /// change.
   [[nodiscard]] static Result<DirectoryReader> open(int directory);
 
-  /// "." and ".." are left out. False at the end. Errors: io_error.
+  /// Skips "." and "..". Returns false at the end. Errors: io_error.
   [[nodiscard]] Result<bool> next(Name& name);
 
-  /// From the beginning, with what is there now.
+  /// Starts again with the current names.
   void rewind();
 
   [[nodiscard]] int fd() const noexcept { return ::dirfd(dir_.get()); }

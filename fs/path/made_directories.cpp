@@ -9,7 +9,9 @@ namespace skiff::fs {
 
 MadeDirectories::~MadeDirectories() {
   for (const auto& [parent, name] : made_ | std::views::reverse) {
-    if (::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) != 0) return;  // ENOTEMPTY, as a rule: it is in use
+    if (::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) != 0)
+      return;  // usually ENOTEMPTY: the directory is in
+               // use
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace skiff::fs {
 
-/// Directories that were made on the way to a name. Those that are empty when this goes are removed: what they were
-/// made for was not done.
+/// Directories that were created on the way to a name. The destructor removes the empty ones, because the operation
+/// that needed them has failed.
 class MadeDirectories {
  public:
   MadeDirectories() = default;
@@ -20,7 +20,7 @@ class MadeDirectories {
     return *this;
   }
 
-  /// `name` was made in the directory `parent`, below those that were added before.
+  /// `name` was created in the directory `parent`, below the directories added before.
   void add(int parent, std::string name);
 
  private:

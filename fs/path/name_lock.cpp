@@ -40,7 +40,7 @@ NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
     return std::ranges::none_of(keys_, [&](const NameKey& key) { return names.held.contains(key); });
   };
   if (!free()) {
-    // Whoever holds them may need this thread to come to an end.
+    // The holder of the names may need this thread in order to finish.
     const BlockingPool::Aside aside{BlockingPool::current()};
     names.freed.wait(lock, free);
   }

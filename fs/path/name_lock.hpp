@@ -10,7 +10,7 @@
 
 namespace skiff::fs {
 
-/// A name in a directory, whatever path led to it.
+/// A name in a directory, independent of the path to it.
 struct NameKey {
   dev_t device = 0;
   ino_t directory = 0;
@@ -19,13 +19,13 @@ struct NameKey {
 };
 [[nodiscard]] Result<NameKey> key_of(int directory, const std::string& name);
 
-/// Locks names for all sessions of this process, for as long as it lives: what was checked under the lock still holds
-/// at the change. Takes all its names at once, so that no two locks can wait for each other; waits until all are free,
-/// aside where it is for a job of a pool. Never held across the arrival of a client's bytes.
+/// Locks names for all sessions of this process while it lives, so a check under the lock still holds at the change. It
+/// takes all its names at once, so two locks cannot deadlock. It waits until all are free; a job of a pool stands aside
+/// meanwhile. Never hold it while waiting for a client's bytes.
 class NameLock {
  public:
   explicit NameLock(std::vector<NameKey> keys);
-  /// Of one name.
+  /// Locks one name.
   [[nodiscard]] static Result<NameLock> of(int directory, const std::string& name);
   NameLock(NameLock&& other) noexcept;
   NameLock& operator=(NameLock&&) = delete;

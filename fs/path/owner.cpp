@@ -21,13 +21,13 @@ namespace {
 
 using Capabilities = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
-/// capget(2) and capset(2) of this thread alone.
+/// Calls capget(2) or capset(2) for this thread alone.
 bool capabilities(long call, Capabilities& of) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   return ::syscall(call, &header, of.data()) == 0;
 }
 
-/// These calls say what was before, and never that they have failed: asked for -1 they change nothing.
+/// setfsuid(2) and setfsgid(2) return the previous id and never report a failure; -1 changes nothing.
 uid_t file_uid() {
   return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));
 }
@@ -35,7 +35,7 @@ gid_t file_gid() {
   return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1)));
 }
 
-/// Shares and volumes of other systems give all files one mode, and one owner.
+/// Network shares and volumes of other systems give all files one mode and one owner.
 bool keeps_modes(int fd) {
   struct statfs info{};
   if (::fstatfs(fd, &info) != 0) return true;
@@ -52,7 +52,8 @@ Result<MadeFor> MadeFor::begin(uid_t uid, gid_t gid, std::string_view path) {
   MadeFor made{file_uid(), file_gid()};
   ::setfsgid(gid);
   ::setfsuid(uid);
-  // The kernel takes the rights over files away with the uid 0. What may be made where is not what this is about.
+  // The kernel drops the capabilities for files together with uid 0. Restore them: only the owner of new files shall
+  // change, not the agent's rights.
   const bool acts = known && file_uid() == uid && file_gid() == gid && capabilities(SYS_capset, own);
   if (acts) return made;
   return std::unexpected{system_error(EPERM, "make " + in_quotes(path) + " for another user")};
@@ -60,20 +61,20 @@ Result<MadeFor> MadeFor::begin(uid_t uid, gid_t gid, std::string_view path) {
 
 MadeFor::~MadeFor() {
   if (!acts_) return;
-  // With the uid 0 the kernel gives back what it took.
+  // Together with uid 0 the kernel restores the capabilities.
   ::setfsuid(uid_);
   ::setfsgid(gid_);
-  if (file_uid() != uid_ || file_gid() != gid_) std::abort();  // nothing may be done as somebody else
+  if (file_uid() != uid_ || file_gid() != gid_) std::abort();  // the agent must not continue as another user
 }
 
 UniqueFd make_private_directory(int directory, const std::string& name) {
-  // No directory is kept like that, so it is a mark, too.
+  // No directory keeps this mode, so the mode also marks the new one.
   constexpr mode_t kMark = S_ISVTX | S_IRWXU;
   if (::mkdirat(directory, name.c_str(), kMark) != 0) return {};
   UniqueFd made{::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   struct stat status{};
   if (!made || ::fstat(made.get(), &status) != 0) return {};
-  // Whoever is not root runs its commands as itself: nobody else is there to be fooled.
+  // An agent that is not root runs commands as its own user, so no other user can deceive it.
   const bool is_new = status.st_uid == file_uid() && (status.st_mode & (S_ISVTX | S_IRWXG | S_IRWXO)) == S_ISVTX;
   if (is_new || ::geteuid() != 0 || !keeps_modes(made.get())) return made;
   errno = EAGAIN;

@@ -19,7 +19,7 @@ namespace skiff::fs {
 namespace {
 
 constexpr int kMostLinks = 40;      // as the kernel's MAXSYMLINKS
-constexpr int kMostSteps = 16'384;  // opens for one path, those of ".." included: no honest path comes near
+constexpr int kMostSteps = 16'384;  // opens for one path, including those for ".."; far above any real path
 constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 class Resolver {
@@ -54,7 +54,7 @@ class Resolver {
 
   [[nodiscard]] int here() const { return here_ ? here_.get() : roots_[root_].fd.get(); }
   [[nodiscard]] Access access() const { return levels_.empty() ? roots_[root_].access : levels_.back().access; }
-  /// A root may lie inside another one: below it, its own access counts.
+  /// A root may lie inside another one: below it, its own access applies.
   [[nodiscard]] Access access_to(const struct stat& status) const {
     for (const RootDirectory& root : roots_) {
       if (same_object(root.status, status)) return root.access;
@@ -78,7 +78,7 @@ class Resolver {
     for (const std::string_view name : names | std::views::reverse) pending_.emplace_back(name);
   }
 
-  /// One name below `here()`; the result when it was the last.
+  /// Walks one name below `here()`; returns the result when it was the last.
   Result<std::optional<Resolved>> step(const std::string& name) {
     const bool last = pending_.empty();
     UniqueFd object{::openat(here(), name.c_str(), kLook)};
@@ -136,7 +136,7 @@ class Resolver {
     return found;
   }
 
-  /// One directory up, by walking down again from the root: the kernel's own ".." may lead anywhere by now.
+  /// Goes up one directory by walking down again from the root: the kernel's own ".." may lead anywhere by now.
   Result<> ascend() {
     if (levels_.empty()) {
       if (roots_[root_].system) return {};
@@ -160,7 +160,7 @@ class Resolver {
     if (size < 0) return failed(errno);
     const std::string target{buffer.data(), static_cast<std::size_t>(size)};
     struct statfs system{};
-    // procfs's plain links are relative ("self", "self/mounts"); what its magic ones show is absolute or
+    // The plain links of procfs are relative ("self", "self/mounts"); its magic links show an absolute path or
     // "kind:[number]".
     if (::fstatfs(link, &system) != 0) return failed(errno);
     if (system.f_type == PROC_SUPER_MAGIC && (target.starts_with('/') || target.contains(':'))) {
@@ -185,9 +185,9 @@ class Resolver {
   ResolveOptions options_;
   std::string_view path_;
   std::size_t root_ = 0;
-  UniqueFd here_;                     // where the walk is; none: at the root
-  std::vector<Level> levels_;         // from the root to here
-  std::vector<std::string> pending_;  // what is still to be walked, the next one last
+  UniqueFd here_;                     // current directory of the walk; none: at the root
+  std::vector<Level> levels_;         // directories from the root to the current one
+  std::vector<std::string> pending_;  // names that remain to be walked, the next one last
   bool directory_ = false;
   int links_ = 0;
   int steps_ = 0;

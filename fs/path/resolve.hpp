@@ -15,24 +15,23 @@
 namespace skiff::fs {
 
 enum class Access : unsigned char { read_only, read_write };
-enum class Links : unsigned char { follow, keep };     ///< what to do with a link at the end of a path
-enum class Parents : unsigned char { require, make };  ///< what to do about missing directories on the way
+enum class Links : unsigned char { follow, keep };     ///< handling of a link at the end of a path
+enum class Parents : unsigned char { require, make };  ///< handling of missing directories on the way
 enum class Missing : unsigned char { refuse, allow };  ///< whether the last name may be new
 
 /// A root, open for as long as the tree lives.
 struct RootDirectory {
   UniqueFd fd;                          ///< O_PATH
-  std::vector<std::string> names = {};  ///< its absolute path as it was given
+  std::vector<std::string> names = {};  ///< its absolute path as configured
   std::vector<std::string> real = {};   ///< its absolute path without links, as `pwd` prints it
   Access access = Access::read_write;
   struct stat status = {};
-  bool system = false;  ///< the root of the file system itself: nothing is above it
+  bool system = false;  ///< it is the root of the file system: no directory is above it
   UniqueFd holder =
-      {};  ///< O_PATH of the directory that has it under its last name in `real`; none: it isn't looked for
+      {};  ///< O_PATH of the directory that holds it under the last name of `real`; none: it is not looked for again
 };
 
-/// Where an absolute path begins: the root that holds it (the innermost one), and how many of the path's names lead to
-/// that root.
+/// The start of an absolute path: the innermost root that holds it, and how many of the path's names lead to that root.
 struct Start {
   std::size_t root = 0;
   std::size_t names = 0;
@@ -43,13 +42,13 @@ struct Start {
 
 struct Resolved {
   UniqueFd parent = {};     ///< O_PATH of the directory that holds it; none when the path ends at a root or in ".."
-  std::string name = {};    ///< its last name there, after links were followed; empty when there is no parent
+  std::string name = {};    ///< its last name there, after links were followed; empty without a parent
   UniqueFd object = {};     ///< O_PATH; none when it is missing
-  struct stat status = {};  ///< of the object
-  Access access = Access::read_only;         ///< to the object
-  Access parent_access = Access::read_only;  ///< to its directory
-  bool directory = false;                    ///< the path can only mean a directory
-  MadeDirectories made = {};                 ///< those that were missing on the way
+  struct stat status = {};  ///< status of the object
+  Access access = Access::read_only;         ///< access to the object
+  Access parent_access = Access::read_only;  ///< access to its directory
+  bool directory = false;                    ///< the path must mean a directory
+  MadeDirectories made = {};                 ///< directories that were created on the way
 };
 
 struct ResolveOptions {
@@ -58,16 +57,16 @@ struct ResolveOptions {
   Missing missing = Missing::refuse;
 };
 
-/// Walks a path name by name, each opened with O_PATH|O_NOFOLLOW below a descriptor, so that nothing that is renamed or
-/// swapped for a link meanwhile leads out of the roots. Links are read and walked in turn; an absolute one begins anew
-/// at the root that holds it. ".." above a root and the magic links of /proc are escapes. What is made on the way is a
-/// directory with mode 0777 minus umask. `names` are below `root`. Errors: path_not_found, not_a_directory,
-/// path_escapes_root, too_many_links, permission_denied, no_space.
+/// Walks a path name by name and opens each with O_PATH|O_NOFOLLOW below a descriptor, so no rename and no new link
+/// during the walk leads out of the roots. Links are read and walked in turn; an absolute one starts again at the root
+/// that holds it. ".." above a root and the magic links of /proc are escapes. Directories that are created on the way
+/// have mode 0777 minus umask. `names` are below `root`. Errors: path_not_found, not_a_directory, path_escapes_root,
+/// too_many_links, permission_denied, no_space.
 [[nodiscard]] Result<Resolved> resolve(std::span<const RootDirectory> roots, std::size_t root,
                                        std::span<const std::string_view> names, bool directory, ResolveOptions options,
                                        std::string_view path);
 
-/// "... is below a root that can only be read".
+/// Returns the error "... is below a root that can only be read".
 [[nodiscard]] std::unexpected<Error> refuse_write(std::string_view path);
 
 }  // namespace skiff::fs

@@ -6,7 +6,7 @@
 
 namespace skiff::fs {
 
-/// What a call ends with that was asked to stop: `cancelled`.
+/// Returns the error of a call that was asked to stop: `cancelled`.
 [[nodiscard]] inline std::unexpected<Error> stopped_error() {
   return fail(Errc::cancelled, "nobody waits for this any more");
 }

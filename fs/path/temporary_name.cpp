@@ -15,9 +15,9 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::string temporary_name(Becomes becomes) {
   std::uint64_t number = 0;
-  // Can't fail for so few bytes once the kernel has started.
+  // This cannot fail for so few bytes once the kernel has started.
   (void)::getrandom(&number, sizeof number, 0);
-  // The first digit is odd for a replacement.
+  // An odd first digit marks a replacement.
   constexpr std::uint64_t kMark = std::uint64_t{1} << 60U;
   number = becomes == Becomes::replacement ? number | kMark : number & ~kMark;
   std::string name{kNameBegin};

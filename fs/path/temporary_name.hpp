@@ -5,14 +5,14 @@
 
 namespace skiff::fs {
 
-/// Whether what has a temporary name will take the place of something, or be something new. A watch tells by the name.
+/// Whether a file with a temporary name will replace another one or be new. A watch reads it from the name.
 enum class Becomes : unsigned char { something_new, replacement };
 
-/// A name that no one else uses: ".skiff-" and 16 hex digits.
+/// Returns a unique name: ".skiff-" and 16 hex digits.
 [[nodiscard]] std::string temporary_name(Becomes becomes = Becomes::something_new);
-/// Whether the last name of a path is of that form.
+/// Whether the last name of a path has that form.
 [[nodiscard]] bool is_temporary(std::string_view path) noexcept;
-/// What the bearer of such a name becomes.
+/// Reads from a temporary name what the file will become.
 [[nodiscard]] Becomes becomes(std::string_view path) noexcept;
 
 }  // namespace skiff::fs

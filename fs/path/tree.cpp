@@ -17,10 +17,10 @@
 namespace skiff::fs {
 namespace {
 
-/// openat2(2) gives EAGAIN when a rename anywhere on the system fell into its check of a "..".
+/// openat2(2) fails with EAGAIN when a rename anywhere on the system coincides with its check of a "..".
 constexpr int kMostOpenTries = 64;
 
-/// The descriptor, or the errno.
+/// Returns the descriptor or the errno.
 std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
@@ -33,7 +33,8 @@ std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char*
   return std::unexpected{errno};
 }
 
-/// What the walk decides: it begins absolute links anew at their root, and knows which of a call's reasons it was.
+/// Errors that need the walk: it starts absolute links again at their root, and it can tell the reasons of one errno
+/// apart.
 bool walk_decides(int error) {
   return error == EXDEV || error == ELOOP || error == EAGAIN || error == ENOTDIR;
 }
@@ -46,7 +47,7 @@ UniqueFd duplicate(const UniqueFd& fd) {
   return UniqueFd{fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1};
 }
 
-/// None for a root that has been moved meanwhile.
+/// Returns none for a root that has been moved meanwhile.
 UniqueFd open_holder(const RootDirectory& root) {
   if (root.real.empty()) return {};
   UniqueFd holder{::openat(root.fd.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -56,7 +57,7 @@ UniqueFd open_holder(const RootDirectory& root) {
   return holds ? std::move(holder) : UniqueFd{};
 }
 
-/// A root of which no more than descriptor, access and path is known; `path` is for messages.
+/// Completes a root of which only descriptor, access and path are known; `path` is for messages.
 Result<RootDirectory> look_at(RootDirectory root, std::string_view path) {
   struct stat system{};
   if (!root.fd || ::fstat(root.fd.get(), &root.status) != 0 || ::stat("/", &system) != 0) {
@@ -85,12 +86,12 @@ Result<RootDirectory> open_root(const Root& root) {
 }
 
 bool is_alive(const RootDirectory& root) {
-  // What is known of it here: a file system that hangs is not asked.
+  // Use the cached status: a file system that hangs must not block this call.
   struct statx now{};
   return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
 }
 
-/// Whether names in it are put there by the agent's own user alone. What is not root runs its commands as itself.
+/// Whether only the agent's own user can create names in it. An agent that is not root runs commands as its own user.
 bool is_own(const UniqueFd& directory) {
   constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
   if (::geteuid() != 0) return true;
@@ -125,7 +126,7 @@ bool within(const RootDirectory& inner, const RootDirectory& outer) {
 struct Tree::Routed {
   SplitPath split;
   std::size_t root = 0;
-  std::span<const std::string_view> names;  // below the root
+  std::span<const std::string_view> names;  // names below the root
   std::string_view path;
 };
 
@@ -136,8 +137,8 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
     SKIFF_TRY(auto directory, open_root(root));
     tree.roots_.push_back(std::move(directory));
   }
-  // The kernel does not tell when it passes from a root into one inside it: then only the walk knows what may be
-  // written.
+  // The kernel does not report that it passes from a root into a nested one. So with nested roots only the walk knows
+  // which of them are writable.
   const bool nested = std::ranges::any_of(tree.roots_, [&](const RootDirectory& inner) {
     return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootDirectory& outer) {
              return outer.access == Access::read_write && within(inner, outer);
@@ -185,7 +186,8 @@ Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
   auto object = open_object(path, Links::follow, writes ? Use::change : Use::read);
   if (!object) return object;
   SKIFF_TRY(auto status, status_of(object->get()));
-  // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
+  // Open it for I/O only after this check: opening a FIFO wakes the process at its other end, and opening a device may
+  // have any effect.
   SKIFF_TRY_VOID(check_regular(status.st_mode, path));
   if (UniqueFd file = open_again(path, flags, status)) return file;
   UniqueFd file = reopen(object->get(), flags);

@@ -14,71 +14,73 @@ namespace skiff::fs {
 struct Root {
   std::string path;  ///< absolute
   Access access = Access::read_write;
-  int directory = -1;  ///< the directory itself, where it is open already; it stays the caller's
+  int directory = -1;  ///< an open descriptor of the directory, if any; the caller keeps it
 };
 
-/// Where a name is, or will be: what is made, removed or renamed is addressed so, never by a path.
+/// The location of a name that exists or will exist. Names are created, removed and renamed by their place, never by a
+/// path.
 struct Place {
   UniqueFd parent = {};       ///< O_PATH of the directory
   std::string name = {};      ///< one name, never "." or ".."
-  bool directory = false;     ///< the path ended in a slash: only a directory may be meant
-  MadeDirectories made = {};  ///< on the way there: they go again with the place, unless something is in them
+  bool directory = false;     ///< the path ended in a slash, so it must mean a directory
+  MadeDirectories made = {};  ///< directories created on the way; the destructor removes the empty ones
 };
 
-/// What a path is about to be used for: a root that can only be read refuses changes.
+/// The purpose of a path: a read-only root refuses changes.
 enum class Use : unsigned char { read, change };
 
-/// The directories that a session may touch. A client's path is relative to the main root, or absolute below any root
-/// ("what `pwd` prints"). It becomes a descriptor here, once, by openat2(2) beneath the root's descriptor, or name by
-/// name where the kernel or its filter lacks that call and where a link is absolute; nobody joins strings and opens
-/// them later. So no rename and no link, however timed, leads out of the roots. Immutable: any thread.
+/// The directories that a session may use. A client's path is relative to the main root, or absolute below any root
+/// ("what `pwd` prints"). A path becomes a descriptor here, once, by openat2(2) beneath the root's descriptor. Where
+/// the kernel or its filter lacks that call, and where a link is absolute, it is walked name by name. No other code
+/// joins path strings and opens them later, so no rename and no link, however timed, leads out of the roots. Immutable:
+/// usable by any thread.
 ///
-/// Errors of all: path_not_found, path_escapes_root, too_many_links, name_too_long, invalid_field (a NUL byte),
-/// permission_denied (also: a root that can only be read).
+/// Errors of all functions: path_not_found, path_escapes_root, too_many_links, name_too_long, invalid_field (a NUL
+/// byte), permission_denied (also for a read-only root).
 class Tree {
  public:
-  /// `main` and each of `extra` must be directories. Errors: also invalid_field for a path that isn't absolute.
+  /// `main` and each of `extra` must be directories. Errors: also invalid_field for a path that is not absolute.
   [[nodiscard]] static Result<Tree> open(Root main, std::vector<Root> extra = {});
 
-  /// Whatever is there, as an O_PATH descriptor: for its status, or to hold on to it. Nothing happens to a FIFO or
-  /// device.
+  /// Opens any object with O_PATH, to read its status or to hold it. This has no effect on a FIFO or device.
   [[nodiscard]] Result<UniqueFd> open_object(std::string_view path, Links last, Use use = Use::read) const;
 
-  /// A regular file with `flags` (O_RDONLY, O_WRONLY, O_RDWR, O_APPEND). Errors: not_a_regular_file, is_a_directory.
+  /// Opens a regular file with `flags` (O_RDONLY, O_WRONLY, O_RDWR, O_APPEND). Errors: not_a_regular_file,
+  /// is_a_directory.
   [[nodiscard]] Result<UniqueFd> open_file(std::string_view path, int flags) const;
 
-  /// A directory, to be read. Errors: not_a_directory.
+  /// Opens a directory for reading. Errors: not_a_directory.
   [[nodiscard]] Result<UniqueFd> open_directory(std::string_view path) const;
 
-  /// The directory and the name that a path stands for, whether something is there or not, in order to change it. With
-  /// `Links::follow` a link at the end gives the place it leads to. Errors: not_a_directory, and invalid_field for a
-  /// path that ends at a root or in "..": those can't be made, removed or renamed.
+  /// Returns the directory and the name that a path stands for, to change it; the name may be free. `Links::follow`
+  /// returns the destination of a link at the end. Errors: not_a_directory; invalid_field for a path that ends at a
+  /// root or in "..", which cannot be created, removed or renamed.
   [[nodiscard]] Result<Place> locate(std::string_view path, Links last, Parents parents = Parents::require) const;
 
-  /// How many directories a path names between its root and what it leads to; 0 for a path that is not one.
+  /// Returns the number of directories that a path names between its root and its last name; 0 for an invalid path.
   [[nodiscard]] std::size_t levels_of(std::string_view path) const;
 
-  /// The main root's own path, without links: what relative paths begin at.
+  /// Returns the main root's own path, without links: the base of relative paths.
   [[nodiscard]] std::string main_path() const;
 
-  /// False once the directory of a root was removed.
+  /// Returns false once the directory of a root was removed.
   [[nodiscard]] bool lives() const;
 
-  /// The same tree, with the directories that have the names of removed roots now. No path is followed anew: a name is
-  /// looked up in the directory that held the root, may be no link, and counts only where none but the agent's user can
-  /// have put it there. Errors: path_not_found when there is none that counts, path_escapes_root for a link.
+  /// Returns the same tree with the directories that have the names of removed roots now. No path is walked again: the
+  /// name is looked up in the directory that held the root. It must not be a link, and only the agent's own user may be
+  /// able to create names there. Errors: path_not_found when no such directory exists, path_escapes_root for a link.
   [[nodiscard]] Result<Tree> reopened() const;
 
-  /// The main one first. They are open as long as the tree lives.
+  /// The main root comes first. The roots are open while the tree lives.
   [[nodiscard]] const std::vector<RootDirectory>& roots() const noexcept { return roots_; }
 
-  /// Whether this directory is a root that can only be read, which may lie inside one that can be written.
+  /// Whether this directory is a read-only root, which may lie inside a writable one.
   [[nodiscard]] bool is_read_only_root(const struct stat& status) const;
 
  private:
   struct Routed;
   [[nodiscard]] Result<Routed> route(std::string_view path) const;
-  /// The same object by the same path, half as dear as by /proc; none when the kernel now finds something else.
+  /// Opens the same object by the same path, at half the cost of /proc; none when the kernel now finds another object.
   [[nodiscard]] UniqueFd open_again(std::string_view path, int flags, const struct stat& expected) const;
   [[nodiscard]] Result<Resolved> walk(const Routed& routed, ResolveOptions options) const;
 

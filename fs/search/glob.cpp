@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMatchesAtOnce = 512;
 constexpr std::chrono::milliseconds kPathPatience{50};
 
-/// Spells out what braces stand for: `a{b,c{d,e}}` is ab, acd, ace.
+/// Expands braces: `a{b,c{d,e}}` is ab, acd, ace.
 class Braces {
  public:
   explicit Braces(std::string_view pattern) : pattern_{pattern} {}
@@ -62,7 +62,7 @@ class Braces {
     if (depth > 32) return fail(Errc::invalid_field, "the braces of the pattern are nested too deeply");
     std::vector<std::string> choices;
     do {
-      ++at_;  // the brace or the comma
+      ++at_;  // skips the brace or the comma
       auto choice = sequence(depth);
       if (!choice) return choice;
       std::ranges::move(*choice, std::back_inserter(choices));
@@ -114,7 +114,7 @@ GlobSummary find_matches(const UniqueFd& directory, const Glob& glob, const Glob
     std::vector<GlobMatch> matches;
     Clock::time_point since;
   };
-  std::array<Found, 4> found;  // of each thread
+  std::array<Found, 4> found;  // one entry per thread
   std::mutex mutex;
   GlobSummary summary;
   const auto hand_over = [&](std::vector<GlobMatch>& matches) {
@@ -137,7 +137,7 @@ GlobSummary find_matches(const UniqueFd& directory, const Glob& glob, const Glob
       if (mine.matches.empty()) mine.since = Clock::now();
       mine.matches.push_back({std::string{entry.path}, entry.kind});
     }
-    // Few matches in a big tree are told soon; looking at the clock for each name would cost more than the rest.
+    // Report the few matches in a large tree soon. Reading the clock for every name would dominate the cost.
     if (!mine.matches.empty() && (mine.matches.size() >= kMatchesAtOnce || Clock::now() - mine.since > kPathPatience) &&
         !hand_over(mine.matches)) {
       return WalkStep::stop;

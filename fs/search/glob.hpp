@@ -20,14 +20,14 @@ namespace skiff::fs {
 class Glob {
  public:
   static constexpr std::size_t kLongest = 4096;          ///< bytes of a pattern
-  static constexpr std::size_t kMostAlternatives = 256;  ///< that its braces may stand for
+  static constexpr std::size_t kMostAlternatives = 256;  ///< expansions of its braces
 
-  /// `invalid_field` for a pattern that is too long, or whose brackets or braces don't close.
+  /// Errors: `invalid_field` for a pattern that is too long, or whose brackets or braces are not closed.
   [[nodiscard]] static Result<Glob> compile(std::string_view pattern);
 
-  /// `path` is relative to the root, "a/b". Time in the order of its length times the pattern's.
+  /// `path` is relative to the root, "a/b". The time is proportional to its length times the pattern's.
   [[nodiscard]] bool matches(std::string_view path) const noexcept;
-  /// False when nothing beneath this directory can match.
+  /// Returns false when nothing beneath this directory can match.
   [[nodiscard]] bool may_match_beneath(std::string_view directory) const noexcept;
 
  private:
@@ -41,19 +41,19 @@ struct GlobMatch {
 
 struct GlobOptions {
   WalkOptions walk = {};
-  std::uint64_t most = 100'000;  ///< matches
+  std::uint64_t most = 100'000;  ///< limit of matches
 };
 
 struct GlobSummary {
   std::uint64_t matches = 0;
-  std::uint64_t unreadable = 0;  ///< directories
-  bool truncated = false;        ///< there may be more: `most` was reached, or it was stopped
+  std::uint64_t unreadable = 0;  ///< directories that could not be read
+  bool truncated = false;        ///< there may be more: `most` was reached, or the search was stopped
 };
 
-/// Takes some matches; false ends it. Called by one thread at a time.
+/// Takes some matches; returns false to stop. Called by one thread at a time.
 using GlobSink = std::function<bool(std::span<const GlobMatch>)>;
 
-/// Finds what matches beneath `directory`. Blocks; meant for a pool thread.
+/// Finds the matches beneath `directory`. Blocks; meant for a pool thread.
 [[nodiscard]] GlobSummary find_matches(const UniqueFd& directory, const Glob& glob, const GlobOptions& options,
                                        const std::stop_token& stop, const GlobSink& sink);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;  // of matches, handed over at once
+constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;  // bytes of matches, handed over together
 constexpr std::size_t kBlockMatches = 256;
 constexpr std::chrono::milliseconds kLinePatience{50};
 
@@ -34,7 +34,7 @@ class Grep {
   Grep(const LineMatcher& matcher, const GrepOptions& options, const std::stop_token& stop, const GrepSink& sink)
       : matcher_{matcher}, options_{options}, stop_{stop}, sink_{sink} {}
 
-  /// What one thread searches with, and what it found and did not hand over yet.
+  /// The state of one thread: its search, and the matches that it has not handed over yet.
   struct Worker {
     std::optional<LineSearch> search;
     std::vector<GrepMatch> found;
@@ -51,7 +51,7 @@ class Grep {
     }
     if (entry.kind != WalkEntry::Kind::file) return WalkStep::go_on;
     if (options_.only && !options_.only->matches(entry.path)) return WalkStep::go_on;
-    // The file may have become a FIFO since it was listed: that must not hold anything up.
+    // The file may have become a FIFO since it was listed: opening it must not block.
     const UniqueFd file{
         ::openat(entry.directory, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
     if (!file) {
@@ -76,7 +76,7 @@ class Grep {
     }
     if (!worker.search) worker.search.emplace(matcher_, options_.lines);
     bool matched = false;
-    // Some virtual files say that they are empty.
+    // Some virtual files state a size of 0.
     const auto take = [&](LineMatch line) {
       if (taken_.fetch_add(1) >= options_.most) {
         stopped_ = true;
@@ -133,7 +133,7 @@ class Grep {
   std::atomic<std::uint64_t> taken_ = 0, files_ = 0, searched_ = 0, unreadable_ = 0, too_large_ = 0, binary_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  bool gone_ = false;  // the one who takes the matches
+  bool gone_ = false;  // the sink wants no more matches
   std::uint64_t matches_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace skiff::fs {
 namespace {
 
-/// Spaces at the end don't count, unless a backslash stands before them.
+/// Removes trailing spaces, except one after a backslash.
 std::string_view without_trailing_spaces(std::string_view line) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -27,7 +27,7 @@ std::string_view without_trailing_spaces(std::string_view line) {
 }
 
 std::string read_small_file(int directory, const char* name) {
-  // A FIFO with this name must not hold up the walk.
+  // A FIFO with this name must not block the walk.
   const UniqueFd file{::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   struct stat info{};
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
@@ -94,7 +94,7 @@ bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_directo
 
 std::shared_ptr<const IgnoreScope> read_ignore_scope(int directory, std::string_view path,
                                                      std::shared_ptr<const IgnoreScope> above) {
-  // The repository's own rules give way to those of its `.gitignore`: they come first.
+  // The rules of `.gitignore` override the repository's own rules, which therefore come first.
   std::string text = read_repository_rules(directory);
   if (!text.empty()) text += '\n';
   text += read_small_file(directory, ".gitignore");

@@ -12,7 +12,7 @@ namespace skiff::fs {
 /// The rules of one `.gitignore`, as in gitignore(5).
 class IgnoreRules {
  public:
-  /// Files are read up to this many bytes and rules; what is beyond ignores nothing.
+  /// Limits of bytes and rules that are read from a file; the rest ignores nothing.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   static constexpr std::size_t kMostRules = 20'000;
 
@@ -21,32 +21,32 @@ class IgnoreRules {
   IgnoreRules() = default;
   explicit IgnoreRules(std::string_view text);
 
-  /// What the rules say of a path relative to the directory that holds them; the last one that matches decides.
+  /// Applies the rules to a path relative to the directory that holds them; the last rule that matches decides.
   [[nodiscard]] Verdict judge(std::string_view path, bool is_directory) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return rules_.empty(); }
 
  private:
   struct Rule {
     PathWildcard pattern;
-    bool keeps = false;             ///< `!`
-    bool only_directories = false;  ///< a slash at the end
-    bool any_depth = false;         ///< no other slash: the name alone counts
+    bool keeps = false;             ///< the rule begins with `!`
+    bool only_directories = false;  ///< the rule ends with a slash
+    bool any_depth = false;         ///< the rule has no other slash: it applies to the name in any directory
   };
   std::vector<Rule> rules_;
 };
 
-/// The rules that hold in one directory: its own, then those of the directories above it.
+/// The rules that apply in one directory: its own, then those of the directories above it.
 struct IgnoreScope {
   std::shared_ptr<const IgnoreScope> above;
   IgnoreRules rules;
-  std::size_t base = 0;  ///< how much of a path leads to the directory that holds `rules`, with the slash
+  std::size_t base = 0;  ///< length of the path to the directory that holds `rules`, with the slash
 };
 
-/// Whether `path` is ignored; a directory above it that is ignored is the walk's business.
+/// Whether `path` is ignored. The walk itself handles ignored directories above it.
 [[nodiscard]] bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_directory) noexcept;
 
-/// The scope of the directory at `path` ("" or "a/b"), opened as `directory`: reads its `.gitignore` and, if it is the
-/// top of a repository, `.git/info/exclude`. What can't be read ignores nothing; links are not followed.
+/// Reads the scope of the directory at `path` ("" or "a/b"), opened as `directory`: its `.gitignore` and, at the top of
+/// a repository, `.git/info/exclude`. Unreadable files ignore nothing; links are not followed.
 [[nodiscard]] std::shared_ptr<const IgnoreScope> read_ignore_scope(int directory, std::string_view path,
                                                                    std::shared_ptr<const IgnoreScope> above);
 

@@ -9,15 +9,15 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kShortestHelp = 2;  // a required literal of one byte is met too often
+constexpr std::size_t kShortestHelp = 2;  // a required literal of one byte is too frequent
 
-/// Whether Unicode knows no other case of it than ASCII does: not the kelvin sign, not the long s.
+/// Whether the letter has no further case variants in Unicode: the kelvin sign is one of k, the long s one of s.
 bool folds_as_ascii(char c) {
   return static_cast<unsigned char>(c) < 0x80 && c != 'k' && c != 'K' && c != 's' && c != 'S';
 }
 
-/// Reads an expression from left to right and collects runs of characters that each match must hold. Only what stands
-/// outside of groups, classes and repetitions counts; what isn't understood gives nothing.
+/// Reads an expression from left to right and collects runs of characters that each match must hold. Only characters
+/// outside of groups, classes and repetitions count; unknown syntax yields nothing.
 class RequiredLiteral {
  public:
   RequiredLiteral(std::string_view expression, bool ignore_case) : text_{expression}, ignore_case_{ignore_case} {}
@@ -29,7 +29,7 @@ class RequiredLiteral {
     end_run();
     return best_;
   }
-  /// After `find`: whether the literal is the whole expression.
+  /// Whether the literal is the whole expression; valid after `find`.
   [[nodiscard]] bool is_all() const { return only_literal_; }
 
  private:
@@ -88,7 +88,7 @@ class RequiredLiteral {
     }
     only_literal_ = false;
     end_run();
-    // Classes and assertions of one letter; the others have arguments.
+    // Classes and assertions of one letter; others have arguments.
     return std::string_view{"dDsSwWbBAzfnrtv"}.contains(c);
   }
 
@@ -114,7 +114,7 @@ class RequiredLiteral {
   bool skip_group() {
     for (unsigned depth = 1; depth > 0;) {
       if (at_ == text_.size()) return false;
-      // Flags may change how the rest is read.
+      // Flags may change the meaning of the rest.
       if (text_[at_ - 1] == '(' && text_[at_] == '?' && !text_.substr(at_).starts_with("?:") &&
           !text_.substr(at_).starts_with("?P<")) {
         return false;
@@ -138,7 +138,8 @@ class RequiredLiteral {
     if (ignore_case_ && !folds_as_ascii(c)) {
       only_literal_ = false;
       end_run();
-      // What follows may repeat this character: it stands in no run, but must not take another one with it.
+      // The next token may repeat this character. The character is in no run, but the repetition must not remove
+      // another one from the run.
       unusable_last_ = true;
       return;
     }
@@ -146,7 +147,7 @@ class RequiredLiteral {
     run_ += c;
   }
 
-  /// The last character may be missing from a match.
+  /// Drops the last character, which a match may lack.
   void drop_last() {
     if (!unusable_last_ && !run_.empty()) {
       while (!run_.empty() && (static_cast<unsigned char>(run_.back()) & 0xC0U) == 0x80) run_.pop_back();
@@ -211,7 +212,7 @@ Result<LineMatcher> LineMatcher::compile(const LinePattern& pattern) {
   RequiredLiteral required{text, pattern.ignore_case};
   const std::string literal = required.find();
   const bool is_all = required.is_all() && !literal.empty();
-  // As it came first: what closes a group that it did not open would be valid once it is wrapped.
+  // Check the pattern unwrapped: a stray closing parenthesis would become valid inside the group.
   if (const RE2 plain{text, options_for(pattern.ignore_case)}; !plain.ok()) {
     return fail(Errc::invalid_field, "not a pattern that RE2 takes: " + plain.error());
   }
@@ -238,7 +239,7 @@ std::optional<LineMatcher::Match> LineMatcher::find(std::string_view text, std::
     return Match{at, at + literal_->size()};
   }
   while (from < text.size()) {
-    // A literal that is met in most lines helps nobody: then the expression goes over all of it at once.
+    // A literal that occurs in most lines saves no time: then search the whole text with the expression at once.
     if (tried_ > 256 && passed_ / tried_ < 128) return search(text, from);
     const std::size_t at = literal_->find(text, from);
     passed_ += std::min(at, text.size()) - from;

@@ -18,17 +18,17 @@ namespace skiff::fs {
 
 struct LinePattern {
   std::string text;
-  bool literal = false;  ///< the text itself; otherwise a regular expression of RE2
+  bool literal = false;  ///< search for the text itself; otherwise it is a regular expression of RE2
   bool ignore_case = false;
 };
 
-/// Finds lines that match. No match goes over the end of a line; `^` and `$` are those of a line. Text is UTF-8, but
-/// bytes that aren't do no harm: they match no `.`. Not for several threads at once: each takes a copy.
+/// Finds lines that match. No match spans a line end; `^` and `$` are those of a line. Text is UTF-8; invalid bytes are
+/// harmless: `.` does not match them. Not thread-safe: each thread needs a copy.
 class LineMatcher {
  public:
   static constexpr std::size_t kLongest = 16 * 1024;  ///< bytes of a pattern
 
-  /// `invalid_field` for an empty pattern, one that is too long or holds a line end, or that RE2 does not take.
+  /// Errors: `invalid_field` for a pattern that is empty, too long, holds a line end, or is invalid for RE2.
   [[nodiscard]] static Result<LineMatcher> compile(const LinePattern& pattern);
 
   LineMatcher(const LineMatcher& other);
@@ -41,20 +41,20 @@ class LineMatcher {
     std::size_t begin;
     std::size_t end;
   };
-  /// The first match at or after `from`, where a line begins. `text` is whole lines.
+  /// Returns the first match at or after `from`, which must be the beginning of a line. `text` is whole lines.
   [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from);
 
  private:
   LineMatcher() = default;
   [[nodiscard]] std::optional<Match> search(std::string_view text, std::size_t from) const;
 
-  std::optional<Literal> literal_;        // what every match holds, or all of it
-  std::unique_ptr<re2::RE2> expression_;  // nothing when the literal is all there is to match
-  std::uint64_t tried_ = 0, passed_ = 0;  // lines that held the literal, bytes that were passed over
+  std::optional<Literal> literal_;        // a string that every match holds, or the whole pattern
+  std::unique_ptr<re2::RE2> expression_;  // null when the literal is the whole pattern
+  std::uint64_t tried_ = 0, passed_ = 0;  // lines that held the literal; bytes that were skipped
 };
 
-/// A string that every match of the expression holds, as long as can be told by looking at it once; empty if none. With
-/// `ignore_case` one whose cases are ASCII's alone (k and s have other forms in Unicode).
+/// Returns a string that every match of the expression holds, as far as one pass over the expression shows; else empty.
+/// With `ignore_case` it has no letter with case variants outside of ASCII (k and s have some in Unicode).
 [[nodiscard]] std::string required_literal(std::string_view expression, bool ignore_case);
 
 }  // namespace skiff::fs

@@ -10,7 +10,7 @@
 namespace skiff::fs {
 namespace {
 
-// The size in which a zero byte decides about what comes before it, too: as ripgrep does it.
+// A zero byte makes the whole block of this size binary, including the data before the byte, as in ripgrep.
 constexpr std::size_t kSearchBlock = std::size_t{64} << 10U;
 constexpr std::size_t kLargest = std::size_t{1} << 20U;
 constexpr std::size_t kOverlap = 4096;
@@ -70,7 +70,7 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
   return end;
 }
 
-/// Reads until the buffer is full. The last block of a file comes as `none`.
+/// Reads until the buffer is full. Returns `none` for the last block of a file.
 LineSearch::Filled LineSearch::fill(int file) {
   const std::size_t old = end_;
   while (end_ < buffer_.size()) {
@@ -90,7 +90,7 @@ bool LineSearch::search_window(std::size_t limit, const std::function<bool(LineM
   if (!complete_held(limit, sink)) return false;
   const std::string_view text = window(limit);
   std::size_t at = 0;
-  if (line_matched_) {  // the rest of a line that was told
+  if (line_matched_) {  // the rest of a line that was reported
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return true;
     at = end + 1;
@@ -101,13 +101,13 @@ bool LineSearch::search_window(std::size_t limit, const std::function<bool(LineM
     const std::size_t before = match->begin == 0 ? std::string_view::npos : text.rfind('\n', match->begin - 1);
     const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
     const std::size_t end = std::min(text.find('\n', match->begin), limit);
-    if (begin == limit) break;  // an empty match where no line is
+    if (begin == limit) break;  // an empty match after the last line
     line_ += static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted_),
                                                    text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
     counted_ = begin;
     const std::uint64_t dropped = begin == 0 ? line_begin_ : 0;
     LineMatch found{.line_number = line_, .column = dropped + match->begin - begin + 1};
-    // Of a long line the part that shows the match.
+    // Show the part of a long line that holds the match.
     const std::size_t into = match->begin - begin;
     const std::size_t shown = into < limits_.longest_line ? 0 : into - limits_.longest_line / 4;
     found.text = cut(text.substr(begin + shown, end - begin - shown));
@@ -128,11 +128,11 @@ bool LineSearch::search_window(std::size_t limit, const std::function<bool(LineM
 bool LineSearch::complete_held(std::size_t limit, const std::function<bool(LineMatch)>& sink) {
   if (held_.empty()) return true;
   std::size_t from = 0;
-  if (line_begin_ > 0) {  // the window begins within a line that was given
+  if (line_begin_ > 0) {  // the window begins within a line that was returned
     from = std::min(window(limit).find('\n'), limit - 1) + 1;
   }
   while (!held_.empty()) {
-    // The oldest is complete first.
+    // The oldest match is complete first.
     if (!add_after(held_.front().after, from, limit) && !at_end_) break;
     if (!sink(std::move(held_.front()))) return false;
     held_.pop_front();
@@ -168,7 +168,7 @@ bool LineSearch::add_after(std::vector<std::string>& lines, std::size_t at, std:
   return true;
 }
 
-/// Drops what was searched and moves the rest to the front.
+/// Drops the searched part and moves the rest to the front.
 void LineSearch::roll(std::size_t limit) {
   if (at_end_) return;
   const std::string_view text = window(limit);
@@ -184,7 +184,7 @@ void LineSearch::roll(std::size_t limit) {
       last_lines_.assign(std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
     }
   } else {
-    // Within a line that fills the buffer: its end is kept, so that what begins there is found.
+    // A line fills the buffer: keep its end, so that a match that begins there is found.
     limit -= line_matched_ ? 0 : kOverlap;
     line_begin_ += limit;
   }

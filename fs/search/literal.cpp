@@ -18,9 +18,9 @@ constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
-/// How often a byte is met in source code and prose, roughly: 0 is rare.
+/// Returns how often a byte occurs in source code and prose, roughly: 0 is rare.
 constexpr unsigned frequency(char c) {
-  constexpr std::string_view common = "zqjxkvwbgpyfmhcudlnrsoiate ";  // towards the most frequent
+  constexpr std::string_view common = "zqjxkvwbgpyfmhcudlnrsoiate ";  // in ascending order of frequency
   if (const std::size_t at = common.find(lower(c)); at != std::string_view::npos) {
     return static_cast<unsigned>(at) * 4 + (c == lower(c) ? 60 : 20);
   }
@@ -52,7 +52,7 @@ bool Literal::stands_at(const char* place) const noexcept {
 std::size_t Literal::find(std::string_view bytes, std::size_t from) const noexcept {
   if (bytes.size() < text_.size() || from > bytes.size() - text_.size()) return kNowhere;
   const char* const begin = bytes.data();
-  const std::size_t places = bytes.size() - text_.size() + 1;  // where it may stand
+  const std::size_t places = bytes.size() - text_.size() + 1;  // number of possible positions
   std::size_t at = from;
 #if defined(__SSE2__)
   const __m128i first = _mm_set1_epi8(text_[first_]), second = _mm_set1_epi8(text_[second_]);

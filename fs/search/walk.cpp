@@ -34,10 +34,10 @@ using Kind = WalkEntry::Kind;
 constexpr std::size_t kDirectoryBlock = std::size_t{64} << 10U;
 constexpr int kMostOpen = 128;
 constexpr unsigned kMostWalkDepth = 4096;
-constexpr std::size_t kWorthSharing = 32;  // names: fewer are visited before another thread has woken up
+constexpr std::size_t kWorthSharing = 32;  // names; fewer are visited before another thread has woken up
 constexpr unsigned kMostThreads = 4;
 
-/// What getdents64(2) writes.
+/// A record of getdents64(2).
 struct DirectoryEntry {
   std::uint64_t inode;
   std::int64_t next;
@@ -59,7 +59,7 @@ struct Directory {
     fd.reset();
   }
 
-  UniqueFd fd;  ///< empty when too many are open: then it is opened again for each directory in it
+  UniqueFd fd;  ///< empty when too many are open: it is then opened again for each directory in it
   std::string path;
   std::shared_ptr<const IgnoreScope> scope;
   dev_t device = 0;
@@ -72,7 +72,7 @@ struct Child {
   Kind kind;
 };
 
-/// Work that waits: names in `directory` that are to be visited, or one directory in it that was and is to be read.
+/// Waiting work: names in `directory` to visit, or one directory in it that was visited and must be read.
 struct Item {
   std::shared_ptr<Directory> directory;
   std::vector<Child> children;
@@ -135,7 +135,7 @@ class Walk {
     }
     take_part([&] {
       Worker first;
-      pending_ = 1;  // keeps the others from ending while this one reads
+      pending_ = 1;  // keeps the other threads from ending while this one reads
       read(std::move(top), first);
       {
         const std::lock_guard lock{mutex_};
@@ -145,7 +145,7 @@ class Walk {
     });
     {
       const std::lock_guard lock{mutex_};
-      started_ = kMostThreads;  // no more of them
+      started_ = kMostThreads;  // no further threads start
       ready_.notify_all();
     }
     for (std::thread& thread : threads_) thread.join();
@@ -174,7 +174,7 @@ class Walk {
     return directory;
   }
 
-  /// The rules of the directories from the root down to the one above the walk's.
+  /// Reads the rules of the directories from the root down to the parent of the walk's directory.
   std::shared_ptr<const IgnoreScope> scope_above() const {
     std::shared_ptr<const IgnoreScope> scope;
     const std::string_view prefix = options_.prefix;
@@ -239,7 +239,7 @@ class Walk {
     read(std::move(directory), worker);
   }
 
-  /// Visits one name and returns whether it is a directory to be read.
+  /// Visits one name; returns whether it is a directory to read.
   bool visit(const Directory& directory, const char* name, Kind kind, Worker& worker) {
     if (name[0] == '.' && !options_.everything && (!options_.hidden || std::strcmp(name, ".git") == 0)) return false;
     std::string& path = worker.path;
@@ -254,7 +254,7 @@ class Walk {
     return is_directory && step == WalkStep::go_on;
   }
 
-  /// Reads a directory: visits what is in it and leaves the directories in it, and what other threads may do, in the
+  /// Reads a directory and visits its names. It puts the directories in it, and names for other threads, into the
   /// queue.
   void read(std::shared_ptr<Directory> directory, Worker& worker) {
     std::vector<Item> left;
@@ -263,7 +263,7 @@ class Walk {
     for (;;) {
       if (stopping()) return;
       const long got = ::syscall(SYS_getdents64, directory->fd.get(), worker.block.data(), worker.block.size());
-      if (got < 0 && errno == ENOENT) break;  // removed meanwhile
+      if (got < 0 && errno == ENOENT) break;  // the directory was removed meanwhile
       if (got < 0) leave_out(directory->path);
       if (got <= 0) break;
       const bool sharing = waiting_ > 0 || started_ < options_.threads;
@@ -290,7 +290,7 @@ class Walk {
     push(std::move(left));
   }
 
-  /// Gives half of `names` away and visits the rest.
+  /// Puts half of `names` into the queue for other threads and visits the rest.
   bool share(const std::shared_ptr<Directory>& directory, std::vector<Child>& names, std::vector<Item>& left,
              Worker& worker) {
     const bool gives = names.size() >= kWorthSharing;
@@ -307,7 +307,7 @@ class Walk {
         left.push_back({directory, {std::move(child)}, true});
     }
     names.clear();
-    return gives;  // the descriptor is in use
+    return gives;  // true: the queue uses the descriptor
   }
 
   void process(Item item, Worker& worker) {
@@ -315,7 +315,7 @@ class Walk {
       enter(*item.directory, item.children.front().name.c_str(), worker);
       return;
     }
-    // Only a sorted walk, which is on one thread, leaves names behind in a directory that it has closed.
+    // Only a sorted walk, which has one thread, leaves names of a closed directory in the queue.
     const bool was_closed = !item.directory->fd;
     if (was_closed && !open_again(*item.directory)) return leave_out(item.directory->path);
     std::vector<Item> left;
@@ -349,7 +349,7 @@ class Walk {
       try {
         threads_.push_back(start_worker(std::move(work)));
       } catch (const std::system_error&) {
-        // There are no more to be had (EAGAIN, pthread_create(3)): those that there are do it all.
+        // EAGAIN, pthread_create(3): the existing threads do all the work.
       }
     }
     ready_.notify_all();
@@ -361,7 +361,7 @@ class Walk {
     ready_.notify_all();
   }
 
-  /// A thread's share of the work. Where it finds no memory the walk ends for all, and `run()` says why.
+  /// Runs a thread's share of the work. If it runs out of memory, the walk ends for all threads and `run()` reports it.
   template <class Work>
   void take_part(Work work) {
     try {
@@ -372,7 +372,7 @@ class Walk {
     }
   }
 
-  /// Works until nothing is left anywhere.
+  /// Works until no work is left.
   void serve(Worker& worker) {
     std::unique_lock lock{mutex_};
     for (;;) {

@@ -23,7 +23,7 @@ constexpr std::array kClasses{
     CharacterClass{"upper", std::isupper}, CharacterClass{"xdigit", std::isxdigit},
 };
 
-/// Adds a named class to the set. False for a name that isn't known.
+/// Adds a named class to the set. Returns false for an unknown name.
 bool add_class(Bytes& set, std::string_view name) {
   const auto* found = std::ranges::find(kClasses, name, &CharacterClass::name);
   if (found == kClasses.end()) return false;
@@ -37,12 +37,13 @@ unsigned char byte_at(std::string_view pattern, std::size_t at) {
   return static_cast<unsigned char>(pattern[at]);
 }
 
-/// Reads the bracket expression that begins at `pattern[at]`; `at` is left on its `]`. False when it isn't one.
+/// Reads the bracket expression that begins at `pattern[at]` and leaves `at` on its `]`. Returns false when it is
+/// malformed.
 bool read_bracket(std::string_view pattern, std::size_t& at, Bytes& set) {
   std::size_t i = at + 1;
   const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
   if (negated) ++i;
-  bool first = true, may_be_range = false;  // `]` as the first member is itself
+  bool first = true, may_be_range = false;  // `]` as the first member is literal
   unsigned char previous = 0;
   for (;; first = false, ++i) {
     if (i >= pattern.size()) return false;
@@ -122,8 +123,8 @@ bool NameWildcard::matches(std::string_view name) const noexcept {
   return false;
 }
 
-// When it goes wrong after a star, that star takes one byte more. Only the last star needs to be taken back: what the
-// ones before it have matched is as short as can be.
+// On a mismatch after a star, that star takes one byte more. Only the last star needs backtracking, because the earlier
+// stars have matched as little as possible.
 bool NameWildcard::matches_tokens(std::string_view name) const noexcept {
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::size_t token = 0, at = 0, star = none, star_at = 0;
@@ -199,7 +200,7 @@ std::optional<PathWildcard> PathWildcard::compile(std::string_view pattern) {
   return path;
 }
 
-// As above, one level up: a `**` takes one component more when what follows it does not match.
+// As matches_tokens, one level up: a `**` takes one component more when the components after it do not match.
 bool PathWildcard::matches(std::string_view path) const noexcept {
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   const auto end_of = [path](std::size_t from) { return std::min(path.find('/', from), path.size()); };

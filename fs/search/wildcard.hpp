@@ -10,9 +10,8 @@
 
 namespace skiff::fs {
 
-/// A wildcard for the name of one file: `*`, `?`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `\x` for x itself; bytes, not
-/// characters, are what `?` and sets stand for. A match takes time in the order of name times pattern, whatever both
-/// are.
+/// A wildcard for a file name: `*`, `?`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `\x` for x itself. `?` and sets match bytes,
+/// not characters. Matching takes time proportional to name times pattern in all cases.
 class NameWildcard {
  public:
   [[nodiscard]] bool matches(std::string_view name) const noexcept;
@@ -21,8 +20,8 @@ class NameWildcard {
   friend class PathWildcard;
   struct Token {
     enum class Kind : std::uint8_t { byte, any, set, star } kind;
-    unsigned char byte = 0;  ///< of `byte`
-    std::uint16_t set = 0;   ///< of `set`: which of `sets_`
+    unsigned char byte = 0;  ///< value for Kind::byte
+    std::uint16_t set = 0;   ///< index in `sets_` for Kind::set
   };
   enum class Form : std::uint8_t { literal, prefix, suffix, general };
 
@@ -30,20 +29,20 @@ class NameWildcard {
   [[nodiscard]] bool matches_tokens(std::string_view name) const noexcept;
 
   Form form_ = Form::literal;
-  std::string text_;  // of all forms but `general`
+  std::string text_;  // for all forms but `general`
   std::vector<Token> tokens_;
   std::vector<std::bitset<256>> sets_;
 };
 
-/// A wildcard for a path, component by component; a component `**` stands for any number of components, at the end for
-/// at least one. The syntax is that of gitignore(5) without its `!`, leading and trailing slash.
+/// A wildcard for a path, component by component. A component `**` matches any number of components; at the end, at
+/// least one. The syntax is that of gitignore(5) without its `!`, leading and trailing slash.
 class PathWildcard {
  public:
-  /// Nothing when the pattern can never match: a bracket that isn't closed, a backslash at the end.
+  /// Returns nothing when the pattern can never match: an open bracket, or a backslash at the end.
   [[nodiscard]] static std::optional<PathWildcard> compile(std::string_view pattern);
 
   [[nodiscard]] bool matches(std::string_view path) const noexcept;
-  /// False when nothing beneath this directory can match: a walk may leave it out.
+  /// Returns false when nothing beneath this directory can match, so a walk may skip it.
   [[nodiscard]] bool may_match_beneath(std::string_view directory) const noexcept;
   /// Whether the pattern is a single component.
   [[nodiscard]] bool is_name() const noexcept { return parts_.size() == 1; }
@@ -56,7 +55,8 @@ class PathWildcard {
   std::vector<Part> parts_;
 };
 
-/// Where the bracket expression that begins at `pattern[at]` ends (the index of its `]`), by the rules of wildcards.
+/// Returns the end of the bracket expression that begins at `pattern[at]` (the index of its `]`), by the rules of
+/// wildcards.
 [[nodiscard]] std::optional<std::size_t> bracket_end(std::string_view pattern, std::size_t at);
 
 }  // namespace skiff::fs

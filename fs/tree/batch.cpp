@@ -29,10 +29,10 @@ using OperationKind = Operation::Kind;
 struct Prepared {
   const Operation* operation = nullptr;
   Place place = {};
-  Place to = {};                          // of a move
-  std::optional<Entry> found = {};        // at `place`
-  std::optional<Entry> replaced = {};     // at `to`
-  std::optional<StagedFile> staged = {};  // after `place`, whose descriptor it uses
+  Place to = {};                          // destination of a move
+  std::optional<Entry> found = {};        // entry at `place`
+  std::optional<Entry> replaced = {};     // entry at `to`
+  std::optional<StagedFile> staged = {};  // declared after `place`, whose descriptor it uses
   Outcome outcome = {};
 };
 
@@ -62,7 +62,7 @@ class Batch {
  public:
   Batch(const Tree& tree, const std::stop_token& stop) : tree_{tree}, stop_{stop} {}
   ~Batch() {
-    // The last first: what a later one staged is in the directories that an earlier one made.
+    // The last first: a later operation may have staged its file in a directory that an earlier one created.
     while (!prepared_.empty()) prepared_.pop_back();
   }
   Batch(const Batch&) = delete;
@@ -88,7 +88,7 @@ class Batch {
         return at(i, std::move(applied.error()));
       }
     }
-    // From here on nothing fails that matters: what was replaced goes, and the answers are put together.
+    // From here on no failure changes the outcome: replaced files are removed, and the results are put together.
     for (auto& finish : finish_) finish();
     std::vector<Outcome> outcomes;
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -220,7 +220,7 @@ class Batch {
       const int directory = one.place.parent.get();
       return ::renameat2(directory, name.c_str(), directory, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
     };
-    // What has the temporary name goes with the staged file: the old content now, or the new one when it is undone.
+    // The staged file's destructor removes its temporary name: now the old content, after an undo the new one.
     int error = exchange();
     if (error == 0) {
       undo_.emplace_back([exchange] { return exchange() == 0; });
@@ -236,7 +236,7 @@ class Batch {
     return {};
   }
 
-  /// No other file can take its name. What it held is kept until the batch is done.
+  /// A mount keeps its name, so it is overwritten. Its old content is kept until the batch is done.
   Result<> put_into_mount(Prepared& one) {
     const std::string& path = one.operation->path;
     SKIFF_TRY(auto made, StagedFile::make(tree_.roots().front().fd.get(), 0600));
@@ -272,7 +272,7 @@ class Batch {
     return {};
   }
 
-  /// Under another name until the batch is done; then it is removed, or it is put back.
+  /// Renames the entry to a temporary name until the batch is done; then it is removed, or renamed back.
   Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
                      Contents contents = Contents::refuse) {
     const int directory = place.parent.get();
@@ -283,7 +283,8 @@ class Batch {
       if (type == EntryType::directory && contents == Contents::remove) {
         [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
       } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::directory ? AT_REMOVEDIR : 0) != 0) {
-        // Someone has put something into the directory in the last moment: better it comes back than that is lost.
+        // Another process has put a file into the directory at the last moment: restore the directory rather than lose
+        // the file.
         (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);
       }
     });
@@ -309,7 +310,7 @@ class Batch {
   const Tree& tree_;
   const std::stop_token& stop_;
   std::vector<Prepared> prepared_;
-  std::vector<std::function<bool()>> undo_;  ///< true: it is as it was before
+  std::vector<std::function<bool()>> undo_;  ///< each returns true if the state is as before
   std::vector<std::function<void()>> finish_;
 };
 

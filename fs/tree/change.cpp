@@ -34,13 +34,13 @@ std::unexpected<Error> failed(int error, std::string_view verb, std::string_view
   return std::unexpected{system_error(error, attempted)};
 }
 
-/// Two places and their locks; what is at the first one, which must exist.
+/// Two places, their locks, and the entry at the first place, which must exist.
 struct Ends {
   Place from;
   Place to;
   NameLock lock;
   Entry entry;
-  bool same = false;  ///< both are one name of one directory
+  bool same = false;  ///< both are the same name in the same directory
 };
 
 Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path, std::string_view to_path,
@@ -64,7 +64,7 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
       .from = std::move(from), .to = std::move(to), .lock = std::move(lock), .entry = std::move(*entry), .same = same};
 }
 
-/// A whole copy under a temporary name beside its destination, then that name.
+/// Copies under a temporary name beside the destination, then renames the copy.
 Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
                                       std::string_view to_path, const Transfer& options, Keep keep, bool replaces) {
   const int directory = to.parent.get();
@@ -83,7 +83,7 @@ Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_
   return failed(error, "write", to_path);
 }
 
-/// What is at the destination; early, so that nothing large is copied in vain.
+/// Checks the destination early, before a large copy.
 Result<std::optional<Entry>> check_free(const Place& to, std::string_view path, Existing existing) {
   auto entry = check_target(to, {}, path);
   if (entry && *entry && existing == Existing::refuse) return fail(Errc::already_exists, in_quotes(path) + " exists");
@@ -131,7 +131,7 @@ Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, c
     keys.push_back(std::move(key));
     lock.emplace(std::move(keys));
   }
-  // What is looked at is what is changed.
+  // Open the object once, so that the checked object is the changed one.
   SKIFF_TRY(auto object, tree.open_object(path, Links::follow, Use::change));
   if (conditions.if_match) {
     SKIFF_TRY(auto entry, entry_of(object.get()));
@@ -164,7 +164,7 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
   int error = rename_new(from_directory, ends.from.name, to_directory, ends.to.name);
   if (error == EEXIST && options.existing == Existing::replace) {
     error = ::renameat(from_directory, ends.from.name.c_str(), to_directory, ends.to.name.c_str()) == 0 ? 0 : errno;
-    // Between two names of one file rename(2) does nothing at all.
+    // rename(2) between two names of one file does nothing.
     if (error == 0 && same_inode(ends.entry, replaced)) (void)::unlinkat(from_directory, ends.from.name.c_str(), 0);
   }
   if (error == EXDEV) {
@@ -181,7 +181,7 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
 }
 
 Result<Written> copy(const Tree& tree, std::string_view from, std::string_view to, const Transfer& options) {
-  // The source is only read: it may lie below a root that can only be read, or be a root.
+  // The source is only read: it may lie below a read-only root, or be a root.
   SKIFF_TRY(auto object, tree.open_object(from, Links::keep));
   SKIFF_TRY(auto source, entry_of(object.get()));
   if (options.conditions.if_match) {

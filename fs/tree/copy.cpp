@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kMostCopyDepth = 128;  // four descriptors each
 constexpr std::size_t kCopyBlock = 256 * 1024;
-constexpr off_t kKernelPiece = 64 << 20;  // of a file, between two looks whether the copy is still wanted
+constexpr off_t kKernelPiece = 64 << 20;  // bytes of a file between two checks whether the copy is still wanted
 
 std::unexpected<Error> failed(const std::string& name) {
   return std::unexpected{system_error(errno, "copy " + in_quotes(name))};
@@ -41,7 +41,7 @@ class Copy {
     SKIFF_TRY(auto status, status_of(object));
     if (S_ISDIR(status.st_mode)) return copy_directory(object, status, name, to_directory, to);
     if (S_ISLNK(status.st_mode)) return copy_link(object, status, to_directory, to);
-    // A tree may have some; a move would lose them.
+    // A copied tree may leave special files out; a move would lose them.
     if (!S_ISREG(status.st_mode) && top_ && keep_ == Keep::mode) {
       ++special_;
       return {};
@@ -56,7 +56,7 @@ class Copy {
                      const std::string& to) const {
     const UniqueFd in = reopen(object, O_RDONLY);
     if (!in) return failed(name);
-    // What its own process may read of it, and a command may not, is in no copy either.
+    // Do not copy private files of the kernel: only this process may read them, commands may not.
     if (status.st_size == 0 && is_private_to_kernel(in.get(), status.st_mode)) {
       return fail(Errc::permission_denied,
                   "copy " + in_quotes(name) + ": a file of the kernel's that is not for everybody");
@@ -72,7 +72,7 @@ class Copy {
     const ssize_t size = ::readlinkat(object, "", target.data(), target.size() - 1);
     if (size < 0) return failed(to);
     target[static_cast<std::size_t>(size)] = '\0';
-    // Its owner from the beginning, where the agent may do that: what has the name later may be another's file.
+    // Set the owner at creation, where the agent may: later the name may lead to another user's file.
     std::optional<MadeFor> owner;
     if (keep_ == Keep::everything && ::geteuid() == 0) {
       if (auto made = MadeFor::begin(status.st_uid, status.st_gid, to)) owner.emplace(std::move(*made));
@@ -89,7 +89,7 @@ class Copy {
     }
     if (depth_ == kMostCopyDepth)
       return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": directories lie too deep");
-    // Ours alone until it is complete.
+    // Only the agent may use the directory until it is complete.
     const UniqueFd made = make_private_directory(to_directory, to);
     if (!made) return failed(to);
     if (!top_) {
@@ -125,12 +125,12 @@ class Copy {
 
   Keep keep_;
   const std::stop_token& stop_;
-  std::optional<struct stat> top_;  // of what is made: reached again, the copy would never end
+  std::optional<struct stat> top_;  // status of the new top directory: a copy that reaches it would never end
   std::size_t depth_ = 0;
   std::uint64_t special_ = 0;
 };
 
-/// The bytes from `at` to `end`; less where the file was cut meanwhile. `at` is moved on.
+/// Copies the bytes from `at` to `end`, fewer if the file was truncated meanwhile; advances `at`.
 Result<> copy_range(int from, int to, off_t& at, off_t end, const std::stop_token& stop) {
   while (at < end) {
     if (stop.stop_requested()) return stopped_error();
@@ -165,18 +165,18 @@ Result<> copy_range(int from, int to, off_t& at, off_t end, const std::stop_toke
 Result<> copy_bytes(int from, int to, const std::stop_token& stop) {
   if (::ioctl(to, FICLONE, from) == 0) return {};
   SKIFF_TRY(auto status, status_of(from));
-  // Files of /proc say that they are empty: those are read to their end.
+  // Files of /proc state a size of 0: read them to their end.
   const off_t size = status.st_size > 0 ? status.st_size : std::numeric_limits<off_t>::max();
   off_t at = 0;
   while (at < size) {
     off_t data = ::lseek(from, at, SEEK_DATA);
     if (data < 0 && errno == ENXIO && status.st_size > 0) break;  // a hole up to the end
-    if (data < 0) data = at;                                      // holes are not known here
+    if (data < 0) data = at;                                      // the file system does not know holes
     const off_t hole = ::lseek(from, data, SEEK_HOLE);
     const off_t end = hole > data && status.st_size > 0 ? std::min(hole, size) : size;
     at = data;
     SKIFF_TRY_VOID(copy_range(from, to, at, end, stop));
-    if (at < end) return {};  // it was cut meanwhile, or has come to its end
+    if (at < end) return {};  // the file was truncated meanwhile, or has come to its end
   }
   if (::ftruncate(to, size) != 0) return std::unexpected{system_error(errno, "copy a file")};
   return {};

@@ -17,21 +17,21 @@ namespace skiff::fs {
 namespace {
 
 constexpr std::size_t kMostListDepth = 256;     // one descriptor each
-constexpr std::size_t kMostVisited = 500'000;   // names looked at for one page
-constexpr std::size_t kLookForStop = 4096;      // names, between two looks whether the list is still wanted
-constexpr std::size_t kLeastBatch = 256;        // names sorted at once
-constexpr std::uint64_t kMostHashed = 1 << 20;  // of one fresh file
+constexpr std::size_t kMostVisited = 500'000;   // names visited for one page
+constexpr std::size_t kLookForStop = 4096;      // names between two checks whether the list is still wanted
+constexpr std::size_t kLeastBatch = 256;        // names sorted at a time
+constexpr std::uint64_t kMostHashed = 1 << 20;  // bytes of one fresh file
 constexpr std::uint64_t kMostHashedInAll = 16 << 20;
 
-/// A directory on the way to where the list is. Its names come in sorted batches of bounded size.
+/// A directory on the way to the current position. Its names come in sorted batches of bounded size.
 struct Level {
   DirectoryReader reader;
-  std::string prefix;  // of its entries' paths
+  std::string prefix;  // prefix of its entries' paths
   NameBatch batch = {};
   std::size_t next = 0;
   std::string after = {};  // names up to this one are done
   bool has_after = false;
-  std::string resume = {};  // the cursor's way on, below the name `resume_at`
+  std::string resume = {};  // the rest of the cursor's path, below the name `resume_at`
   std::string resume_at = {};
   bool more = true;  // there may be names after the batch
 };
@@ -77,7 +77,7 @@ class Listing {
     return {};
   }
 
-  /// The next names in order: as many as can be needed at once, found in one pass over the directory.
+  /// Reads the next names in order: as many as the page may need, found in one pass over the directory.
   Result<> fill(Level& level) {
     const std::size_t most = std::max(limit_ - given_ + 1, kLeastBatch);
     level.batch.clear();
@@ -89,7 +89,7 @@ class Listing {
       SKIFF_TRY(auto got, level.reader.next(found));
       if (!got) break;
       if (++visited_ % kLookForStop == 0 && options_.stop.stop_requested()) return stopped_error();
-      // The directory that the cursor lies in is not given again, but looked into.
+      // The directory of the cursor is not listed again, but entered.
       const bool resumed = level.has_after && !level.resume_at.empty() && found.name == level.resume_at;
       if (level.has_after && found.name <= level.after && !resumed) continue;
       const bool maybe_directory = options_.depth == Depth::all && (found.type == DT_DIR || found.type == DT_UNKNOWN);
@@ -101,7 +101,7 @@ class Listing {
     cut(level, most);
     level.batch.sort();
     const std::size_t count = level.batch.size();
-    // The first of all names that can come, unless it is gone.
+    // `resume_at` sorts before all other names, so a different first name means that it is gone.
     if (count == 0 || level.batch[0].text != level.resume_at) level.resume_at.clear();
     if (count != 0) {
       level.after = level.batch[count - 1].text;
@@ -115,15 +115,15 @@ class Listing {
     level.batch.keep_first(most);
   }
 
-  /// True when the page is complete.
+  /// Visits one name; returns true when the page is complete.
   Result<bool> visit(Level& level, const NameBatch::Name& candidate) {
-    const char* const name = candidate.text.data();  // it has its NUL
+    const char* const name = candidate.text.data();  // a NUL follows
     const bool resumed = !level.resume_at.empty() && candidate.text == level.resume_at;
     const std::string below = resumed ? std::exchange(level.resume, {}) : std::string{};
     if (resumed) level.resume_at.clear();
     path_.assign(level.prefix).append(candidate.text);
     const bool full = given_ == limit_;
-    // Where everything so far stays behind: a page may also end at something that is not wanted.
+    // End the page here: all entries so far are listed. A page may also end at an entry that is not wanted.
     if (candidate.wanted && full) return true;
     if (candidate.maybe_directory && !resumed && visited_ > kMostVisited && !end_.next_cursor.empty()) return true;
 
@@ -142,7 +142,7 @@ class Listing {
     if (!inside && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
       return std::unexpected{system_error(errno, "open " + in_quotes(path_))};
     }
-    // Gone, swapped for a link or not to be read: its own entry is all that can be said.
+    // The directory is gone, replaced by a link, or unreadable: list only its own entry.
     if (!inside) {
       if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) ++end_.unreadable;
       return false;
@@ -173,7 +173,7 @@ class Listing {
   const ListSink& sink_;
   const std::size_t limit_;
   std::vector<Level> levels_;
-  std::string path_;  // of the name that is looked at
+  std::string path_;  // path of the current name
   PageEnd end_;
   std::size_t given_ = 0;  // entries of the page
   std::size_t visited_ = 0;

@@ -18,31 +18,31 @@ enum class Depth : unsigned char { one, all };
 struct ListOptions {
   Depth depth = Depth::one;
   std::size_t limit = 1000;  ///< entries of a page, at least 1
-  std::string cursor = {};   ///< of the page before
-  /// Whether an entry, by its path below the listed directory, belongs to the list. A directory that does not is looked
-  /// into all the same.
+  std::string cursor = {};   ///< cursor of the page before
+  /// Whether an entry, by its path below the listed directory, belongs to the list. Directories that do not belong to
+  /// it are entered all the same.
   std::function<bool(std::string_view path)> wanted = {};
   bool tags = true;
   std::stop_token stop = {};
 };
 
 struct Listed {
-  std::string path;  ///< below the listed directory
+  std::string path;  ///< path below the listed directory
   Entry entry;
   std::string tag;  ///< empty for a fresh file that is too large to be hashed for a list
 };
 
 struct PageEnd {
   std::string next_cursor;     ///< empty: this was the last page
-  bool too_deep = false;       ///< there are directories below 256 levels, which were not looked into
-  std::size_t unreadable = 0;  ///< directories of this page that could not be looked into
+  bool too_deep = false;       ///< there are directories below 256 levels, which were not entered
+  std::size_t unreadable = 0;  ///< directories of this page that could not be read
 };
 
 struct Page : PageEnd {
   std::vector<Listed> entries;
 };
 
-/// An entry that a list has come to; all of it until the sink returns.
+/// An entry of the list; valid until the sink returns.
 struct SeenEntry {
   std::string_view path;
   const Entry& entry;
@@ -50,12 +50,13 @@ struct SeenEntry {
 };
 using ListSink = std::function<void(const SeenEntry& entry)>;
 
-/// The entries of a directory; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
-/// directory before what it holds. A page goes on after the last name of the one before, whatever was made or removed
-/// meanwhile. Memory grows with the limit, not with the directory. A page may end early, with a cursor, when very much
-/// of what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
+/// Lists the entries of a directory. A link at the end of `path` is followed, links below it are not. Sorted by bytes,
+/// name by name, a directory before its contents. A page continues after the last name of the page before, whatever was
+/// created or removed meanwhile. Memory grows with the limit, not with the directory. A page may end early, with a
+/// cursor, when very many names are not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is
+/// requested.
 [[nodiscard]] Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options = {});
-/// The same, each entry when it is seen. After an error the sink has had a part of them.
+/// As above, with a sink that takes each entry at once. After an error the sink has had a part of the entries.
 [[nodiscard]] Result<PageEnd> list(const Tree& tree, std::string_view path, const ListOptions& options,
                                    const ListSink& sink);
 

@@ -7,20 +7,20 @@
 
 namespace skiff::fs {
 
-/// Names of a directory that are wanted at once, all in one piece of memory: a list has thousands of them.
+/// Names of a directory in one piece of memory, because a list holds thousands of them at once.
 class NameBatch {
  public:
   struct Name {
-    std::string_view text;  ///< until the batch changes; a NUL follows
+    std::string_view text;  ///< valid until the batch changes; a NUL follows
     bool maybe_directory = false;
     bool wanted = false;
   };
 
-  /// At most 4 GiB of names.
+  /// The names may have at most 4 GiB in total.
   void add(const Name& name);
-  /// Keeps the first `most` by their bytes, in no order, and frees what the others took.
+  /// Keeps the `most` names that come first by their bytes, in no order, and frees the memory of the others.
   void keep_first(std::size_t most);
-  /// By bytes, as strcmp(3) has them.
+  /// Sorts by bytes, as strcmp(3) compares.
   void sort();
   void clear() noexcept;
 
@@ -29,7 +29,7 @@ class NameBatch {
 
  private:
   struct Place {
-    std::uint64_t head = 0;  // its first eight bytes, as a number that sorts as they do
+    std::uint64_t head = 0;  // the first eight bytes, as a number with the same order
     std::uint32_t begin = 0;
     std::uint16_t size = 0;  // NAME_MAX is 255
     bool maybe_directory = false;
@@ -44,7 +44,7 @@ class NameBatch {
   }
 
   std::vector<Place> places_;
-  std::vector<char> text_;  // not a std::string: what views into it see stays where it is when the batch is moved
+  std::vector<char> text_;  // not a std::string: views into it must stay valid when the batch is moved
 };
 
 }  // namespace skiff::fs

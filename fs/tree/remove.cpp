@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostLevels = 64;
 constexpr int kMostSwaps = 1000;
-constexpr int kMostPasses = 16;  // over one directory: more only when others fill it
+constexpr int kMostPasses = 16;  // passes over one directory; more are needed only when other processes fill it
 
 class Removal {
  public:
@@ -38,7 +38,7 @@ class Removal {
  private:
   struct Level {
     DirectoryReader reader;
-    std::string name;  // in the level above
+    std::string name;  // name in the level above
     int passes = 1;
   };
 
@@ -62,24 +62,25 @@ class Removal {
     }
     const int error = errno;
     if (error == ENOTDIR && swaps_++ < kMostSwaps) {
-      // Something else has its name now. The directory lives on wherever it was put, and that may be outside by now.
+      // Another object has the name now. The directory may have been moved anywhere, even outside, so do not go on in
+      // it.
       const std::string name = std::move(level.name);
       const int directory = above();
       levels_.pop_back();
       return remove(directory, name);
     }
-    // Something was added, or the directory was read past something while others were removed from it.
+    // A name was added, or the reader skipped a name because others were removed during the read.
     if ((error != ENOTEMPTY && error != EEXIST) || level.passes++ == kMostPasses) return failed(error, level.name);
     level.reader.rewind();
     return {};
   }
 
-  /// At once what is not a directory; a directory becomes the next level.
+  /// Removes a name that is not a directory at once; a directory becomes the next level.
   Result<> remove(int directory, const std::string& name) {
     UniqueFd inside;
     while (!inside) {
       if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return {};
-      // POSIX says EPERM for a directory, Linux EISDIR.
+      // Linux reports a directory with EISDIR, POSIX says EPERM.
       const int error = errno;
       if (error != EISDIR && error != EPERM) return failed(error, name);
       inside.reset(::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -94,7 +95,8 @@ class Removal {
     return {};
   }
 
-  /// A directory that lies too deep is moved up, to be found again later: so no depth needs more descriptors.
+  /// Moves a directory that lies too deep to the top level, where a later pass finds it, so no depth needs more
+  /// descriptors.
   Result<> raise(int directory, const std::string& name) {
     const int error = rename_new(directory, name, levels_.front().reader.fd(), temporary_name());
     if (error != 0 && error != ENOENT) return failed(error, name);

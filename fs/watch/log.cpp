@@ -46,8 +46,8 @@ bool WatchLog::pair(std::uint32_t cookie, const std::string& path) {
   return true;
 }
 
-/// A directory was moved away: what came after it of things in it was told by its old path, up to where another one
-/// took that. It goes, or has the new path where the directory is still in sight.
+/// Corrects the events behind the move of a directory that still have its old path, up to the event where another
+/// object takes that path. They get the new path, or are dropped if the directory is out of sight.
 void WatchLog::take_back(const std::deque<Slot>::iterator& moved, const std::string& old_path) {
   if (!moved->event.is_directory) return;
   const std::string inside = old_path + '/';
@@ -96,7 +96,7 @@ std::vector<std::uint32_t> WatchLog::expire(Clock::time_point now) {
 }
 
 std::optional<WatchLog::Clock::time_point> WatchLog::deadline() const {
-  // The first that waits was held first, so its time is over first.
+  // The first half that waits was held first, so its time ends first.
   if (waiting_.empty()) return std::nullopt;
   return waiting_.front().until;
 }

@@ -14,46 +14,46 @@ namespace skiff::fs {
 struct WatchEvent {
   enum class Type : std::uint8_t { created, modified, deleted, renamed, overflow } type;
   std::string path = {};
-  std::string from = {};  ///< of `renamed`: the path before
+  std::string from = {};  ///< the old path, for `renamed`
   bool is_directory = false;
-  std::uint64_t cursor = 0;  ///< one more with each event
+  std::uint64_t cursor = 0;  ///< increases by one with each event
 };
 
-/// The events of a watch: puts the two halves of a rename together and keeps the newest events for those who come back.
-/// While a first half waits for its second, what came after it waits too, so that the order is that of what happened.
+/// The events of a watch. It joins the two halves of a rename and keeps the newest events for clients that reconnect.
+/// While a first half waits for its second, later events wait behind it, so the order is that of the changes.
 class WatchLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Keeps `most` events. The first has the cursor `first`, at least 1.
+  /// Keeps `most` events. The first event has the cursor `first`, at least 1.
   WatchLog(std::size_t most, std::uint64_t first);
 
   void add(WatchEvent event);
-  /// Several changes of one file between two calls of this are one event.
+  /// Ends a batch: several changes of one file within a batch are one event.
   void end_batch();
 
-  /// Something was moved away. It counts as deleted when nothing comes before `until`.
+  /// Adds the first half of a rename. It becomes `deleted` if the second half does not come before `until`.
   void hold(std::uint32_t cookie, WatchEvent deleted, Clock::time_point until);
-  /// The second half: true when the first one waits, which then becomes `renamed` to `path`.
+  /// Adds the second half. Returns true if the first half waits; it then becomes `renamed` to `path`.
   bool pair(std::uint32_t cookie, const std::string& path);
-  /// The second half went out of sight: the first one counts as deleted now.
+  /// The second half went outside of the watch: the first half becomes `deleted` now.
   void give_up(std::uint32_t cookie);
-  /// The first half meant nothing.
+  /// Drops the first half without an event.
   void forget(std::uint32_t cookie);
-  /// Gives up what waits for longer than `now`, and says which.
+  /// Makes `deleted` events of the halves whose time is over at `now`, and returns their cookies.
   std::vector<std::uint32_t> expire(Clock::time_point now);
-  /// When `expire` will have something to do.
+  /// Returns the time of the next `expire`, if any.
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
 
-  /// Up to `most` events after that cursor. When some of them are gone, or there never was such a cursor, the first is
-  /// an `overflow`.
+  /// Returns up to `most` events after that cursor. If some of them are gone, or the cursor never existed, the first
+  /// event is an `overflow`.
   [[nodiscard]] std::vector<WatchEvent> after(std::uint64_t cursor, std::size_t most) const;
   [[nodiscard]] std::uint64_t newest() const noexcept { return next_ - 1; }
 
  private:
   struct Slot {
     WatchEvent event;
-    std::optional<std::uint32_t> cookie;  // while it waits
+    std::optional<std::uint32_t> cookie;  // set while it waits
     Clock::time_point until;
   };
   void flush();
@@ -63,7 +63,7 @@ class WatchLog {
   std::uint64_t next_;
   std::deque<WatchEvent> kept_;
   std::deque<Slot> waiting_;
-  std::unordered_set<std::string> modified_;  // since the last `end_batch`
+  std::unordered_set<std::string> modified_;  // paths modified since the last `end_batch`
 };
 
 }  // namespace skiff::fs

@@ -24,7 +24,7 @@ DirectoryWatch::DirectoryWatch(Watch watch, Executor executor, BlockingPool* poo
 
 DirectoryWatch::~DirectoryWatch() {
   boost::system::error_code ignored;
-  ready_.close(ignored);  // first, so that the pool's is the last descriptor of it
+  ready_.close(ignored);  // closed first, so that the pool closes the last descriptor
   pool_->post([over = std::move(watch_)] {});
 }
 
@@ -53,13 +53,13 @@ Task<> DirectoryWatch::pump(std::shared_ptr<DirectoryWatch> self) {
     if (!more && !self->watch_.ended()) self->failure_ = std::move(more.error());
     if (!more || self->watch_.ended()) self->end();
     self->changed_.notify_all();
-    // The readers first, also when there is always more.
+    // Readers run first, even when there are always more events.
     co_await asio::post(use_task);
     if (!self->over_ && !*more) co_await self->quiet();
   }
 }
 
-/// Until the kernel has news or a held rename is due.
+/// Waits until the kernel has events or a held rename is due.
 Task<> DirectoryWatch::quiet() {
   if (const auto due = watch_.deadline()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
@@ -98,7 +98,7 @@ Task<Result<DirectoryWatches::Reader>> DirectoryWatches::join(std::function<Resu
   };
   if (!closed_ && shared()) co_return read(key);
 
-  // Cursors go on growing from one watch to the next, so that one of an earlier watch is known to be of the past.
+  // Cursors increase from one watch to the next, so a cursor of an earlier watch is recognised as old.
   const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
   const WatchOptions options{.prefix = key.prefix,
                              .recursive = recursive,
@@ -130,13 +130,13 @@ DirectoryWatches::Reader DirectoryWatches::read(const Key& key) {
 
 void DirectoryWatches::leave(const Key& key, const DirectoryWatch& watch) {
   const auto found = entries_.find(key);
-  // One that was over may have been replaced meanwhile.
+  // A watch that is over may have been replaced meanwhile.
   if (found == entries_.end() || found->second.watch.get() != &watch || --found->second.readers > 0) return;
   found->second.left = std::chrono::steady_clock::now();
   sweep();
 }
 
-/// Forgets the watches that are over, that have waited long enough for a reader, and the oldest of too many.
+/// Forgets the watches that are over, that have lingered long enough, and the oldest ones above the limit.
 void DirectoryWatches::sweep() {
   std::vector<SteadyTime> waiting;
   for (const auto& [key, entry] : entries_) {

@@ -23,23 +23,25 @@ namespace skiff::fs {
 /// A directory that is watched for any number of readers, each at its own cursor. Reactor thread only.
 class DirectoryWatch {
  public:
-  /// `pool` outlives it: it ends the watch, as inotify(7) takes its time for that (0.4 s were seen).
+  /// `pool` must outlive it: the pool closes the watch, because closing an inotify(7) descriptor may take long (0.4 s
+  /// were seen).
   DirectoryWatch(Watch watch, Executor executor, BlockingPool* pool);
   ~DirectoryWatch();
   DirectoryWatch(const DirectoryWatch&) = delete;
   DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
-  /// Up to `most` events after `cursor` (see WatchLog::after). Waits until there may be one, `until` has come, the
-  /// watch is over or `wake()` was called: the list may be empty. Errors: those of inotify(7), after the last event.
+  /// Returns up to `most` events after `cursor` (see WatchLog::after). Waits until an event may have come, `until` is
+  /// reached, the watch is over or `wake()` is called; so the list may be empty. Errors: those of inotify(7), after the
+  /// last event.
   [[nodiscard]] static Task<Result<std::vector<WatchEvent>>> events(std::shared_ptr<DirectoryWatch> self,
                                                                     std::uint64_t cursor, std::size_t most,
                                                                     SteadyTime until);
-  /// Ends the waits of all readers: one of them has something else to look at.
+  /// Ends the waits of all readers, because one of them has another condition to check.
   void wake() { changed_.notify_all(); }
 
-  /// The cursor of the newest event.
+  /// Returns the cursor of the newest event.
   [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
-  /// The directory is gone, the watch failed or the agent stops: after the last events nothing will come.
+  /// The directory is gone, the watch failed or the agent stops: no events come after the last ones.
   [[nodiscard]] bool over() const noexcept { return over_; }
 
  private:
@@ -51,27 +53,28 @@ class DirectoryWatch {
   void end();
 
   BlockingPool* pool_;
-  Watch watch_;  // the pool thread's while `draining_`
+  Watch watch_;  // used by the pool thread while `draining_`
   bool draining_ = false;
   bool over_ = false;
   std::optional<Error> failure_;
   std::uint64_t newest_;
   Descriptor ready_;
-  Deadline held_;  // the first half of a rename that has waited long enough
+  Deadline held_;  // fires when the first half of a rename has waited long enough
   Event changed_;
 };
 
-/// The directories that are being watched. One that nobody reads any more is kept for a while, so that a client that
-/// comes back with its last cursor has missed nothing. Reactor thread only.
+/// The watched directories. A watch without readers is kept for a while, so that a client that reconnects with its last
+/// cursor has missed no event. Reactor thread only.
 class DirectoryWatches {
  public:
   struct Limits {
     std::chrono::milliseconds linger{60'000};  ///< how long a watch is kept without a reader
-    std::size_t most_lingering = 16;  ///< of those; the kernel gives a user 128 instances of inotify(7) by default
+    std::size_t most_lingering = 16;  ///< watches without a reader; by default the kernel gives a user 128 inotify(7)
+                                      ///< instances
   };
   DirectoryWatches(Executor executor, BlockingPool& pool, Limits limits);
 
-  /// What makes one directory's watch another than that of the next.
+  /// The identity of a watch.
   struct Key {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -98,13 +101,13 @@ class DirectoryWatches {
     std::shared_ptr<DirectoryWatch> watch_;
   };
 
-  /// Joins the watch of the directory that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
-  /// paths of its events begin with. Errors: those of `open` and of Watch::open; draining.
-  /// `levels_above` directories between it and its root may be renamed, which ends the watch.
+  /// Joins the watch of the directory that `open` returns, or starts one; `open` runs on the pool. `prefix` is the
+  /// prefix of the paths of its events. A rename of the directory or of one of the `levels_above` directories between
+  /// it and its root ends the watch. Errors: those of `open` and of Watch::open; draining.
   [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive,
                                           std::size_t levels_above);
 
-  /// Ends every watch and waits until nothing works for them. `join` fails from then on.
+  /// Ends all watches and waits until no task works for them. `join` fails from then on.
   [[nodiscard]] Task<> close();
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -113,7 +116,7 @@ class DirectoryWatches {
   struct Entry {
     std::shared_ptr<DirectoryWatch> watch;
     std::size_t readers = 0;
-    SteadyTime left{};  ///< when the last reader went
+    SteadyTime left{};  ///< time when the last reader left
   };
   static Task<> serve(DirectoryWatches* self, std::shared_ptr<DirectoryWatch> watch);
   Reader read(const Key& key);

@@ -22,11 +22,11 @@ namespace {
 using Type = WatchEvent::Type;
 
 constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
-constexpr std::size_t kMostUnfinished = 64;  // moved to where nobody looks, before they are forgotten
-constexpr int kMostBlocks = 64;              // a drain: then others have their turn
+constexpr std::size_t kMostUnfinished = 64;  // names moved to unwatched places, before they are forgotten
+constexpr int kMostBlocks = 64;              // blocks per drain; then other watches have their turn
 
-/// What the kernel calls a file that has no name (open(2), O_TMPFILE), as one that is being uploaded: "#" and the
-/// number of its inode. Somebody may have called a file so.
+/// Whether the name has the form that the kernel uses for a nameless file (open(2), O_TMPFILE), such as a running
+/// upload: "#" and the number of its inode. A real file may have such a name, too.
 bool is_number_of_inode(std::string_view name) {
   return name.starts_with('#') && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
@@ -49,7 +49,7 @@ struct Watch::State {
     std::string name;
     bool operator==(const Moved&) const = default;
   };
-  /// A directory was moved to the name of another one: that one has changed places with it, or was empty and is gone.
+  /// A directory was moved to the name of another one, which was exchanged with it, or was empty and is removed.
   struct Exchange {
     Moved from;
     Moved to;
@@ -75,15 +75,15 @@ struct Watch::State {
     return true;
   }
 
-  /// The queue is empty.
+  /// Ends a drain whose queue is empty.
   Result<bool> finish(Clock::time_point now) {
     directories.forget_told();
     if (unfinished.size() > kMostUnfinished) unfinished.clear();
     expire(now);
     log.end_batch();
     if (!std::exchange(overflowed, false) || !recursive || gone) return false;
-    // Directories may have come and gone unseen: begin anew. The kernel gives new numbers, so that what is still said
-    // of the old ones is not taken for news.
+    // Directories may have come and gone unseen, so start again. The kernel assigns new numbers, so remaining events of
+    // the old ones are ignored.
     moved.clear();
     swapped.reset();
     directories.remove_all();
@@ -96,7 +96,7 @@ struct Watch::State {
 
   void expire(Clock::time_point now) {
     for (const std::uint32_t cookie : log.expire(now)) {
-      // What was moved out of sight is watched no more.
+      // A directory that was moved out of sight is no longer watched.
       if (const auto from = moved.find(cookie); from != moved.end()) {
         directories.drop(from->second.parent, from->second.name);
         moved.erase(from);
@@ -111,11 +111,11 @@ struct Watch::State {
       log.add({.type = Type::overflow, .path = directories.path_of(WatchDirectories::kNone)});
       return;
     }
-    if (gone) return;  // what happens in it happens elsewhere
+    if (gone) return;  // events in a directory that is gone do not count
     if (above.contains(event.wd) && (event.mask & (IN_DELETE | IN_MOVE_SELF)) != 0) look_whether_gone();
     if (!directories.knows(event.wd)) return;
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
-    // The link count of what is gone has changed; what has changed places gets no such event.
+    // A removed directory gets this event because its link count has changed; an exchanged one does not.
     if (swapped && swapped->displaced == event.wd && name.empty() && (event.mask & (IN_ATTRIB | IN_DELETE_SELF)) != 0) {
       swapped.reset();
       directories.remove(event.wd, false);
@@ -126,7 +126,7 @@ struct Watch::State {
       return;
     }
     if ((event.mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
-      // Of the others the directory above them tells.
+      // The watch on the parent directory reports all other directories.
       if (directories.is_top(event.wd)) end();
       if ((event.mask & IN_IGNORED) != 0) directories.remove(event.wd, true);
       return;
@@ -152,8 +152,8 @@ struct Watch::State {
     }
   }
 
-  /// An event of what the agent has not finished yet, or has set aside: it is told when it has its name, or has lost
-  /// it.
+  /// Handles an event of a file that the agent has not finished or has set aside. It is reported when the file gets its
+  /// final name, or loses it.
   void pass_over(const inotify_event& event, const std::string& name) {
     if ((event.mask & IN_MOVED_FROM) != 0) unfinished.insert_or_assign(event.cookie, name);
     if ((event.mask & IN_MOVED_TO) == 0) return;
@@ -162,7 +162,7 @@ struct Watch::State {
     if (from == moved.end()) return;
     const bool is_exchange = published.parent == event.wd && published.name == from->second.name && exchanged == name;
     if (is_exchange) {
-      // The old file has the new one's temporary name now: what has its own was told of.
+      // The old file now has the temporary name of the new one; the event of the final name was reported.
       log.forget(event.cookie);
     } else {
       log.give_up(event.cookie);
@@ -171,7 +171,7 @@ struct Watch::State {
     moved.erase(from);
   }
 
-  /// What was finished has its name now.
+  /// Reports a finished file that has got its final name.
   void publish(const inotify_event& event, const std::string& name, const std::string& path, bool is_directory) {
     const auto was = unfinished.find(event.cookie);
     const bool replaces = becomes(was->second) == Becomes::replacement;
@@ -183,8 +183,8 @@ struct Watch::State {
     log.add({.type = Type::modified, .path = path});
   }
 
-  /// The descriptor of the directory keeps it alive, so that its own watch does not tell when it is removed: the one on
-  /// the directory above it does. Without the right to read that one, nothing tells.
+  /// The descriptor of the directory keeps it alive, so its own watch does not report its removal; the watch on its
+  /// parent does. Without the right to read the parent, the removal is not reported.
   void watch_above() {
     UniqueFd below;
     struct stat mine{};
@@ -193,7 +193,7 @@ struct Watch::State {
       UniqueFd parent{::openat(level == 0 ? top.get() : below.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
       struct stat its{};
       if (!parent || ::fstat(parent.get(), &its) != 0) return;
-      if (mine.st_ino == its.st_ino && mine.st_dev == its.st_dev) return;  // nothing is above "/"
+      if (mine.st_ino == its.st_ino && mine.st_dev == its.st_dev) return;  // "/" has no parent
       const std::string path = "/proc/self/fd/" + std::to_string(parent.get());
       const std::uint32_t mask = (level == 0 ? IN_DELETE : 0U) | IN_MOVE_SELF | IN_ONLYDIR;
       const int watch = ::inotify_add_watch(inotify.get(), path.c_str(), mask);
@@ -227,7 +227,8 @@ struct Watch::State {
     adopt(parent, name, true);
   }
 
-  /// A directory has this name now: what was moved away from it is out of sight, and no more known by it.
+  /// A new directory has this name: a directory that was moved away from it is out of sight, and forgotten under this
+  /// name.
   void take_over(int parent, const std::string& name) {
     for (auto& [cookie, from] : moved) {
       if (from.parent != parent || from.name != name) continue;
@@ -257,7 +258,7 @@ struct Watch::State {
     moved.erase(from);
     if (!is_directory) return;
     take_over(event.wd, name);
-    // Of an exchange (renameat2(2)) two renames are told. The first one has put both in their places.
+    // The kernel reports an exchange (renameat2(2)) as two renames. The first event has moved both directories already.
     const auto both = std::exchange(swapped, std::nullopt);
     if (both && both->from == Moved{event.wd, name} && both->to == old) return;
     const int displaced = told ? WatchDirectories::kNone : directories.exchange(old.parent, old.name, event.wd, name);
@@ -276,12 +277,12 @@ struct Watch::State {
   const std::size_t levels_above;
   const bool recursive;
   const std::chrono::milliseconds hold;
-  std::unordered_map<std::uint32_t, Moved> moved;             // first halves of renames, by their cookie
-  std::unordered_map<std::uint32_t, std::string> unfinished;  // temporary names that were moved, by the cookie
-  Moved published = {WatchDirectories::kNone, {}};            // what was put in its place last, and from
-  std::string exchanged;                                      // which temporary name
-  std::optional<Exchange> swapped = {};                       // of which the second half may come
-  std::unordered_set<int> above;                              // watches on the directories that hold this one
+  std::unordered_map<std::uint32_t, Moved> moved;             // first halves of renames, by cookie
+  std::unordered_map<std::uint32_t, std::string> unfinished;  // temporary names that were moved, by cookie
+  Moved published = {WatchDirectories::kNone, {}};            // the final name published last
+  std::string exchanged;                                      // its temporary name before
+  std::optional<Exchange> swapped = {};                       // an exchange whose second half may come
+  std::unordered_set<int> above;                              // watches on the directories above this one
   bool overflowed = false;
   bool gone = false;
   std::vector<char> block = std::vector<char>(kEventBlock);

@@ -51,7 +51,7 @@ Result<int> WatchDirectories::add(int directory, int parent, const std::string& 
   if (directories_.size() >= most_) {
     return fail(Errc::resource_exhausted, "there are more than " + std::to_string(most_) + " directories to watch");
   }
-  // By its descriptor, so that it is this directory whatever its name leads to by now.
+  // Watch by descriptor, so that it is this directory, whatever its name leads to by now.
   const std::string path = "/proc/self/fd/" + std::to_string(directory);
   const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), kMask);
   if (watch < 0 && errno == ENOSPC) {
@@ -59,7 +59,7 @@ Result<int> WatchDirectories::add(int directory, int parent, const std::string& 
                 "the kernel allows no more inotify watches: fs.inotify.max_user_watches is reached");
   }
   if (watch < 0) return std::unexpected{system_error(errno, "watch a directory")};
-  // It may be known by the name that it had before.
+  // The watch may exist under the directory's earlier name.
   if (directories_.contains(watch)) detach(watch);
   Directory& added = directories_[watch];
   added.parent = parent;
@@ -86,7 +86,7 @@ void WatchDirectories::adopt(int parent, const std::string& name, const Found& f
   const auto above = descend(top_.get(), std::string_view{path_of(parent)}.substr(prefix_.size()));
   if (!above) return;
   const auto directory = descend(above->get(), name);
-  if (!directory) return;  // gone again, and there is an event that says so
+  if (!directory) return;  // the directory is gone again, and another event reports that
   const auto watch = add(directory->get(), parent, name);
   if (!watch) {
     if (watch.error().code == Errc::resource_exhausted) missed(path_of(parent, name), watch.error());
@@ -108,7 +108,7 @@ void WatchDirectories::scan(std::vector<int> watches, const Found* found, const 
     (void)directory->release();  // the listing closes it
     while (const dirent* entry = ::readdir(listing.get())) {
       const std::string name = entry->d_name;
-      // What the agent has not finished is nothing yet.
+      // Skip files that the agent has not finished.
       if (name == "." || name == ".." || is_temporary(name)) continue;
       const bool directory_inside = is_directory(fd, *entry);
       if (found != nullptr) {
@@ -164,7 +164,7 @@ bool WatchDirectories::move(int parent, const std::string& name, int new_parent,
   if (from == directories_.end() || to == directories_.end()) return false;
   const auto child = from->second.children.find(name);
   if (child == from->second.children.end()) {
-    const auto already = to->second.children.find(new_name);  // a scan was faster
+    const auto already = to->second.children.find(new_name);  // a scan has found it already
     return already != to->second.children.end();
   }
   const int watch = child->second;

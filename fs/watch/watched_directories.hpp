@@ -14,8 +14,8 @@
 
 namespace skiff::fs {
 
-/// The directories that an inotify descriptor watches, as a tree: a watch is known by a number, and has a path through
-/// the directories above it, so that moving one directory moves all in it.
+/// The directories that an inotify descriptor watches, as a tree. A watch has a number, and its path results from the
+/// directories above it, so moving one directory moves all directories in it.
 class WatchDirectories {
  public:
   static constexpr int kNone = -1;
@@ -23,34 +23,35 @@ class WatchDirectories {
   /// `inotify` and `top` must outlive it. `prefix` is the path of `top`; at most `most` directories are watched.
   WatchDirectories(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most, bool recursive);
 
-  /// Tells what a scan came across: its path, and whether it is a directory.
+  /// Called for each name that a scan finds, with its path.
   using Found = std::function<void(const std::string& path, bool is_directory)>;
-  /// Tells of a directory that can't be watched, and why.
+  /// Called for each directory that cannot be watched, with the reason.
   using Missed = std::function<void(const std::string& path, Error why)>;
 
   /// Watches `top`, and with `recursive` all directories in it.
   [[nodiscard]] Result<> start(const std::stop_token& stop);
-  /// Watches the directory `name` in `parent` and all in it; tells what is in it already, which no event will.
+  /// Watches the directory `name` in `parent` and all directories in it; reports the existing contents, which cause no
+  /// events.
   void adopt(int parent, const std::string& name, const Found& found, const Missed& missed);
-  /// Forgets the directory `name` in `parent`, if it is one, and all in it.
+  /// Forgets `name` in `parent`, if it is a directory, and all directories in it.
   void drop(int parent, const std::string& name);
-  /// Forgets one directory and all in it. `ended`: the kernel has ended the watch itself.
+  /// Forgets one directory and all directories in it. `ended`: the kernel has ended the watch itself.
   void remove(int watch, bool ended);
   void remove_all();
-  /// False when that directory was not watched.
+  /// Returns false when that directory was not watched.
   bool move(int parent, const std::string& name, int new_parent, const std::string& new_name);
-  /// Puts two directories in each other's places. Gives the second one, or kNone when not both are watched.
+  /// Exchanges two directories. Returns the second one, or kNone unless both are watched.
   int exchange(int parent, const std::string& name, int other_parent, const std::string& other_name);
 
   [[nodiscard]] bool knows(int watch) const { return directories_.contains(watch); }
   [[nodiscard]] bool is_top(int watch) const noexcept { return watch == top_watch_; }
-  /// The path of what has this name in the directory; the directory's own for "".
+  /// Returns the path of this name in the directory; the path of the directory for "".
   [[nodiscard]] std::string path_of(int watch, std::string_view name = {}) const;
-  /// Whether there is something by this name in the directory just now. It blocks on the disk.
+  /// Whether the name exists in the directory now. Blocks on the disk.
   [[nodiscard]] bool holds(int watch, const std::string& name) const;
-  /// Whether a scan has told of this name already; then the event says nothing new. Asked once a name.
+  /// Whether a scan has reported this name already, so that its event is redundant. Each report is taken once.
   [[nodiscard]] bool take_told(int watch, const std::string& name);
-  /// The queue was empty after the last scan: what comes now is news.
+  /// Call it when the queue is empty after a scan: later events are not redundant.
   void forget_told();
   [[nodiscard]] std::size_t size() const noexcept { return directories_.size(); }
 
@@ -72,7 +73,7 @@ class WatchDirectories {
   const bool recursive_;
   int top_watch_ = kNone;
   std::unordered_map<int, Directory> directories_;
-  std::vector<int> telling_;  // directories with a `told`
+  std::vector<int> telling_;  // directories with names in `told`
 };
 
 }  // namespace skiff::fs
