@@ -15,7 +15,7 @@ Headers grpc_head() {
   return {{"content-type", "application/grpc"}, {"grpc-accept-encoding", "identity"}};
 }
 
-/// What ends a method, whichever comes first.
+/// The events that end a method; the first one counts.
 struct Race {
   explicit Race(Executor executor) : changed{executor} {}
   void end() {
@@ -28,7 +28,7 @@ struct Race {
 };
 
 Task<> run_to_end(Task<GrpcStatus> method, Race* race) {
-  // However it ends.
+  // This also runs when the method throws.
   struct Tell {
     ~Tell() { race->end(); }
     Race* race;

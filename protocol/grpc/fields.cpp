@@ -7,7 +7,7 @@
 namespace skiff::protocol {
 namespace {
 
-/// Trailers count against what the client takes of header fields, 8 KiB where it does not say.
+/// Trailers count against the client's limit for header fields, 8 KiB by default.
 constexpr std::size_t kMostMessageBytes = 1'000;
 
 GrpcCode code_of(Errc code) {
@@ -136,7 +136,7 @@ Result<std::chrono::milliseconds> parse_grpc_timeout(std::string_view text) {
     return fail(Errc::invalid_field, "grpc-timeout must be one to eight digits and one of H, M, S, m, u and n",
                 "grpc-timeout");
   }
-  // 99,999,999 hours are more nanoseconds than there is room for.
+  // 99,999,999 hours in nanoseconds overflow the integer.
   const std::int64_t most = std::chrono::nanoseconds{std::chrono::hours{24 * 365}}.count();
   if (number > most / unit) return std::chrono::hours{24 * 365};
   return std::chrono::ceil<std::chrono::milliseconds>(nanoseconds{number * unit});

@@ -9,11 +9,10 @@
 #include "base/error.hpp"
 #include "protocol/http/message.hpp"
 
-/// What gRPC puts into HTTP/2's header and trailer fields:
-/// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+/// The header and trailer fields of gRPC in HTTP/2: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 namespace skiff::protocol {
 
-/// How a call has ended, `grpc-status`.
+/// The status of a call, `grpc-status`.
 enum class GrpcCode : std::uint8_t {
   ok = 0,
   cancelled = 1,
@@ -39,16 +38,16 @@ struct GrpcStatus {
   std::string message = {};  ///< UTF-8
 };
 
-/// The status that says what an error says.
+/// Returns the status for an error.
 [[nodiscard]] GrpcStatus grpc_status(const Error& error);
 
-/// The trailers of a call: `grpc-status`, and `grpc-message` percent-encoded, at most 1,000 bytes of it.
+/// Returns the trailers of a call: `grpc-status`, and the first 1,000 bytes of `grpc-message`, percent-encoded.
 [[nodiscard]] Headers grpc_trailers(const GrpcStatus& status);
 
-/// True for application/grpc, also with +proto or a parameter behind it: other codecs are not spoken here.
+/// Returns true for application/grpc, also with +proto or parameters; other codecs are not supported.
 [[nodiscard]] bool is_grpc_content_type(std::string_view content_type) noexcept;
 
-/// `grpc-timeout`: at most 8 digits and one of H, M, S, m, u, n. Part of a millisecond counts as one. Errors:
+/// Parses `grpc-timeout`: at most 8 digits and one of H, M, S, m, u, n. Rounds up to milliseconds. Errors:
 /// invalid_field.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_grpc_timeout(std::string_view text);
 

@@ -36,7 +36,7 @@ Result<std::optional<std::string>> GrpcMessages::next() {
   const std::size_t begin = used_ + kPrefixBytes;
   used_ = begin + size;
   if (used_ < bytes_.size()) return bytes_.substr(begin, size);
-  // The last that is there, and a large one is that mostly: it is not copied.
+  // The last message in the buffer, usually a large one, is moved and not copied.
   bytes_.erase(0, begin);
   used_ = 0;
   return std::exchange(bytes_, {});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kFullWeight = 1000;
 
-/// Takes what stands before the next `separator` from the front of `rest`, without the white space around it.
+/// Takes the text before the next `separator` from the front of `rest`, without the white space around it.
 std::string_view take_until(std::string_view& rest, char separator) {
   const std::size_t end = std::min(rest.find(separator), rest.size());
   std::string_view taken = rest.substr(0, end);
@@ -22,7 +22,7 @@ std::string_view take_until(std::string_view& rest, char separator) {
   return taken;
 }
 
-/// In thousandths; what is not a weight counts as none.
+/// Returns the weight in thousandths; an invalid weight is ignored.
 std::int64_t weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string_view parameter = take_until(parameters, ';');
@@ -42,7 +42,7 @@ std::vector<std::string_view> accepted_types(std::string_view accept) {
     const std::int64_t weight = weight_of(parameters);
     if (!type.empty() && weight > 0) ranges.emplace_back(weight, type);
   }
-  // They lie in the header one behind the other.
+  // All types point into the header, so their addresses give the order.
   std::ranges::sort(ranges, [](const auto& one, const auto& other) {
     return one.first != other.first ? one.first > other.first : one.second.data() < other.second.data();
   });

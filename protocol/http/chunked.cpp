@@ -38,7 +38,7 @@ Result<> ChunkedDecoder::step(char c) {
     case State::size_first:
     case State::size: {
       if (const int digit = hex_value(c); digit >= 0) {
-        // 15 digits are an exabyte; sixteen could overflow.
+        // 15 digits are an exabyte; 16 could overflow.
         if (++digits_ > 15) return bad_chunk("a chunk's size has more than 15 digits");
         left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
         state_ = State::size;

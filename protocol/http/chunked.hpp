@@ -10,27 +10,27 @@
 
 namespace skiff::protocol {
 
-/// Finds the payload in a chunked body (RFC 9112, 7.1), however it is cut into pieces, and is strict where two parties
-/// could disagree about where the body ends: sizes are 1 to 15 hexadecimal digits followed at once by CRLF or an
+/// Finds the payload in a chunked body (RFC 9112, 7.1) that comes in arbitrary pieces. It is strict where two parties
+/// could disagree about the end of the body: a size is 1 to 15 hexadecimal digits followed at once by CRLF or an
 /// extension, lines end with CRLF only, extensions and trailers are bounded and hold no control characters. (Beast's
-/// own reader takes bare line feeds within an extension, so it is not used here.)
+/// own reader accepts bare line feeds within an extension, so it is not used here.)
 class ChunkedDecoder {
  public:
-  /// `takes_spaces`: blanks may stand behind a size, as some servers write them, and their clients take them.
+  /// `takes_spaces`: accept blanks after a size, which some servers write and their clients accept.
   explicit ChunkedDecoder(bool takes_spaces = false) noexcept : takes_spaces_{takes_spaces} {}
 
-  /// What the next bytes are: take `payload_left()` bytes as payload, or give more framing to `consume`.
+  /// Until `done()`: take `payload_left()` bytes as payload, or give more framing to `consume`.
   [[nodiscard]] bool done() const noexcept { return state_ == State::done; }
-  /// Bytes of the current chunk that are still to come, 0 between chunks.
+  /// The remaining bytes of the current chunk, 0 between chunks.
   [[nodiscard]] std::uint64_t payload_left() const noexcept { return state_ == State::payload ? left_ : 0; }
-  /// Tells that `count` bytes of payload were taken; at most `payload_left()`.
+  /// Reports that `count` bytes of payload were taken; at most `payload_left()`.
   void take_payload(std::uint64_t count) noexcept;
 
   /// Reads framing from the start of `bytes` until payload begins, the body is done, or the bytes are used up. Returns
-  /// how many were used. `invalid_request` on broken framing.
+  /// the number of used bytes. Errors: `invalid_request` for broken framing.
   [[nodiscard]] Result<std::size_t> consume(std::string_view bytes);
 
-  /// Fields after the last chunk. A server does not use them.
+  /// The fields after the last chunk. A server ignores them.
   [[nodiscard]] Headers& trailers() noexcept { return trailers_; }
 
  private:
@@ -50,7 +50,7 @@ class ChunkedDecoder {
   [[nodiscard]] Result<> step(char c);
   [[nodiscard]] Result<> end_trailer_line();
 
-  static constexpr std::size_t kMostExtensionBytes = 256;  ///< of one chunk
+  static constexpr std::size_t kMostExtensionBytes = 256;  ///< limit for one chunk
   static constexpr std::size_t kMostTrailerBytes = 8 * 1024;
 
   bool takes_spaces_;

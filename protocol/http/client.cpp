@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Interim answers before the final one; more are nonsense.
+/// The limit of interim responses before the final one.
 constexpr int kMostInterimHeads = 16;
 
 Error not_connected() {
@@ -49,7 +49,7 @@ Task<Result<Stream>> connect(Address address, milliseconds limit, Executor execu
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   const int result = ::connect(socket.get(), address.data(), address.size());
-  // A Unix socket whose backlog is full says EAGAIN, and can't be waited for.
+  // connect(2) fails with EAGAIN on a Unix socket whose backlog is full, and poll(2) cannot wait for that.
   if (result != 0 && errno != EINPROGRESS) co_return failed(errno);
   Stream stream{executor, std::move(socket), address.text()};
   if (result != 0) {
@@ -65,7 +65,7 @@ Task<Result<Stream>> connect(Address address, milliseconds limit, Executor execu
   co_return stream;
 }
 
-/// The connection and the request under way. Calls keep it alive by a share, so the client may be destroyed meanwhile.
+/// The connection and the current request. Calls share ownership of it, so the client may be destroyed meanwhile.
 struct HttpClient::State {
   State(Executor executor_in, HttpClientOptions options_in) : executor{executor_in}, options{std::move(options_in)} {}
 
@@ -93,7 +93,7 @@ struct HttpClient::State {
     busy = false;
   }
 
-  /// To the server side of the input a body that ends too early is a client's mistake; here it is the connection's.
+  /// The input reports a body that ends too early as an error of the client; here it is an error of the connection.
   std::unexpected<Error> body_failed(Error error) {
     if (error.code == Errc::invalid_request && input->ended()) error.code = Errc::io_error;
     cut = error.code == Errc::io_error;
@@ -103,7 +103,7 @@ struct HttpClient::State {
 
   [[nodiscard]] milliseconds read_idle_time() const { return options.read_idle_time.value_or(options.idle_time); }
 
-  /// After the end of a body: the connection is kept only if both sides can tell where the next message begins.
+  /// At the end of a body: keep the connection only if both sides know where the next message begins.
   void body_ended() {
     busy = false;
     if (!keep_alive || input->ended() || unsent != 0) drop();
@@ -115,15 +115,15 @@ struct HttpClient::State {
   std::unique_ptr<HttpInput> input;
   std::string method;
   Headers trailers;
-  unsigned closes = 0;        ///< calls that began before one of these end
-  std::uint64_t unsent = 0;   ///< of the request's body; 1 for a chunked one that was not finished
+  unsigned closes = 0;        ///< number of closes; a call that began before one ends with `cancelled`
+  std::uint64_t unsent = 0;   ///< remaining bytes of the request's body; 1 for a chunked body that was not finished
   bool gone = false;          ///< the client was destroyed
-  bool busy = false;          ///< a request has begun, its answer has not ended
-  bool keep_alive = true;     ///< of the answer
-  bool chunked = false;       ///< the request's body
-  bool reused = false;        ///< the connection has served before
-  bool answer_begun = false;  ///< a byte of the answer came
-  bool cut = false;           ///< the connection was over before the answer's body
+  bool busy = false;          ///< a request has begun and its response has not ended
+  bool keep_alive = true;     ///< the response allows to keep the connection
+  bool chunked = false;       ///< the request's body is chunked
+  bool reused = false;        ///< the connection has served a request before
+  bool answer_begun = false;  ///< a byte of the response has come
+  bool cut = false;           ///< the connection ended before the body of the response
 };
 
 Task<Result<std::vector<Address>>> HttpClient::State::addresses(std::shared_ptr<State> self) {
@@ -147,7 +147,8 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   if (self->gone) co_return given_up();
   if (self->busy) co_return fail(Errc::internal, "a request was begun before the last one's answer was read");
   if (self->stream.is_open()) {
-    // A server that has closed an idle connection shows it as an end; bytes without a request are nonsense. Both: anew.
+    // An end shows that the server has closed an idle connection; bytes without a request are invalid. In both cases,
+    // connect again.
     std::array<char, 1> probe{};
     if (!self->stream.try_read(probe)) {
       self->reused = true;
@@ -165,7 +166,7 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   co_return Result<>{};
 }
 
-/// The first of the ways to the server that works, up to the end of the TLS handshake.
+/// Returns the first connection to the server that works, including the TLS handshake.
 Task<Result<Stream>> HttpClient::State::dial(std::shared_ptr<State> self, SteadyTime until) {
   if (self->options.dial) {
     auto stream = co_await self->options.dial(left(until));
@@ -175,7 +176,7 @@ Task<Result<Stream>> HttpClient::State::dial(std::shared_ptr<State> self, Steady
   SKIFF_CO_TRY(auto found, co_await addresses(self));
   Result<Stream> stream = fail(Errc::io_error, "\"" + self->options.host + "\" has no address");
   for (std::size_t i = 0; i < found.size(); ++i) {
-    // One that swallows everything leaves its share of the time to those behind it.
+    // An address that does not answer leaves a share of the time for the addresses after it.
     const milliseconds share = left(until) / static_cast<int>(found.size() - i);
     Address target = found[i];
     stream = co_await protocol::connect(std::move(target), share, self->executor);
@@ -199,7 +200,7 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
   if (!is_token(request.method))
     co_return fail(Errc::invalid_field, "\"" + request.method + "\" is not an HTTP method");
   SKIFF_CO_TRY_VOID(co_await ensure_connected(self));
-  // Which of two a server goes by is anybody's guess. Host may be told; the framing is what is done here.
+  // Send each field once: servers disagree about duplicates. The caller may set Host, but not the framing.
   const std::string host{request.headers.find("Host").value_or(host_field(self->options))};
   for (const std::string_view name : {"Host", "Content-Length", "Transfer-Encoding"}) request.headers.remove(name);
   Headers headers{{"Host", host}};
@@ -242,7 +243,7 @@ Task<Result<>> HttpClient::State::write(std::shared_ptr<State> self, std::span<c
   }
   all.insert(all.end(), parts.begin(), parts.end());
   if (self->chunked) all.emplace_back("\r\n");
-  // A failed write is not the end: the server may have answered early and closed, and that answer can still be read.
+  // A failed write is not the end: the server may have responded early and closed, and its response can still be read.
   auto sent = co_await self->stream.write(all, self->options.idle_time);
   if (sent && !self->chunked) self->unsent -= std::min<std::uint64_t>(self->unsent, size);
   co_return sent;
@@ -307,7 +308,7 @@ Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<Stat
 
 Task<Result<HttpResponseHead>> HttpClient::State::open(std::shared_ptr<State> self, Request request) {
   const std::uint64_t length = request.body.size();
-  // Only what may be done twice (RFC 9110, 9.2.2) is worth a copy: the server may have acted before it closed.
+  // Copy only requests that may be repeated (RFC 9110, 9.2.2): the server may have acted before it closed.
   const bool can_retry = request.method != "POST" && request.method != "PATCH";
   Request copy = can_retry ? request : Request{};
   auto started = co_await start(self, std::move(request), length);
@@ -318,7 +319,7 @@ Task<Result<HttpResponseHead>> HttpClient::State::open(std::shared_ptr<State> se
   } else {
     head = std::unexpected{std::move(started.error())};
   }
-  // A kept connection that the server closed while the request was on its way.
+  // The server closed the kept connection while the request was on its way.
   const bool stale = can_retry && self->reused && !self->answer_begun && head.error().code != Errc::timeout &&
                      head.error().code != Errc::cancelled;
   if (!stale) co_return head;

@@ -21,42 +21,41 @@
 
 namespace skiff::protocol {
 
-/// Turns a name into addresses. Given from outside, because only the launcher may link a resolver.
+/// Resolves a name to addresses. It is injected, because only the launcher may link a resolver.
 using Resolver = std::function<Task<Result<std::vector<Address>>>(std::string host, std::uint16_t port)>;
 
-/// Gives a connected stream by another way than a socket to an address: through a proxy or a tunnel. `limit` is for all
-/// of it.
+/// Returns a connected stream that is not a socket to an address: through a proxy or a tunnel. `limit` covers the whole
+/// attempt.
 using Dialer = std::function<Task<Result<Stream>>(std::chrono::milliseconds limit)>;
 
 struct HttpClientOptions {
   std::string host;  ///< a name, or an address literal without brackets; sent as Host
   std::uint16_t port = 0;
-  std::string unix_path = {};                      ///< connect here instead; `host` still goes into Host
-  std::shared_ptr<TlsContext> tls = nullptr;       ///< a client context: speak TLS
+  std::string unix_path = {};                      ///< Unix socket to connect to instead; `host` still goes into Host
+  std::shared_ptr<TlsContext> tls = nullptr;       ///< client context for TLS; null: no TLS
   std::string tls_server_name = {};                ///< default: `host`
   Resolver resolver = {};                          ///< needed when `host` is a name
-  Dialer dial = {};                                ///< connects instead; `host` still goes into Host, TLS comes on top
-  std::chrono::milliseconds connect_time{10'000};  ///< with the handshake
-  std::chrono::milliseconds idle_time{60'000};     ///< longest wait for the next bytes of a response, or to send some
-  std::optional<std::chrono::milliseconds> read_idle_time = {};  ///< for the bytes of a response, if it is another
-  std::size_t header_bytes = 64 * 1024;                          ///< of a response's head
-  bool bare_feeds = false;  ///< see HeadLimits: for servers of others, on a connection that has one request
+  Dialer dial = {};                                ///< connects instead; `host` still goes into Host, TLS runs on top
+  std::chrono::milliseconds connect_time{10'000};  ///< limit that includes the handshake
+  std::chrono::milliseconds idle_time{60'000};     ///< longest wait for bytes of a response, or to send some
+  std::optional<std::chrono::milliseconds> read_idle_time = {};  ///< longest wait for bytes of a response, if different
+  std::size_t header_bytes = 64 * 1024;                          ///< limit for the head of a response
+  bool bare_feeds = false;  ///< see HeadLimits: for third-party servers, on a connection with one request
 };
 
-/// What a server that is connected to so gets as Host.
+/// Returns the Host field for a server with these options.
 [[nodiscard]] std::string host_field(const HttpClientOptions& options);
 
-/// A whole answer.
+/// A whole response.
 struct HttpReply {
   HttpResponseHead head;
   std::string body;
 };
 
-/// One HTTP/1.1 connection of a client, used for one request after the other; it connects by itself, and again when the
-/// server has closed it. One on which the answer came before the request was sent whole is not used again. Reactor
-/// thread only. Errors: `io_error` (also for an answer that ends before it is whole), `timeout`, `cancelled`,
-/// `invalid_request` (the server speaks nonsense), `payload_too_large`, `unauthenticated` (its certificate is not the
-/// right one).
+/// One HTTP/1.1 client connection for one request after the other. It connects by itself, and reconnects when the
+/// server has closed the connection. A connection whose response came before the request was sent whole is not reused.
+/// Reactor thread only. Errors: `io_error` (also for a truncated response), `timeout`, `cancelled`, `invalid_request`
+/// (an invalid response), `payload_too_large`, `unauthenticated` (the server's certificate is not valid).
 class HttpClient {
  public:
   HttpClient(Executor executor, HttpClientOptions options);
@@ -71,47 +70,47 @@ class HttpClient {
     std::string body = {};
   };
 
-  /// Connects if there is no connection, so that a failure here means that nothing was sent.
+  /// Connects if there is no connection. A failure here means that no byte was sent.
   [[nodiscard]] Task<Result<>> connect();
 
-  /// Sends, and reads the whole answer, of which the body may have up to `body_limit` bytes. A GET, HEAD,
-  /// PUT or DELETE on a kept connection that the server closed without a byte of answer is sent once more on a new one,
-  /// and so is a GET or HEAD whose answer was cut.
+  /// Sends a request and reads the whole response, with a body of at most `body_limit` bytes. A GET, HEAD, PUT or
+  /// DELETE on a kept connection that the server closed without a byte of response is repeated once on a new
+  /// connection, and so is a GET or HEAD whose response was truncated.
   [[nodiscard]] Task<Result<HttpReply>> request(Request request, std::size_t body_limit = 16 * 1024 * 1024);
 
-  // --- the same in steps, for streams -------------------------------------------------------------------------------
-  /// Sends head and body and reads the answer's head (1xx is skipped, except 101). Then read the body to its end, or
-  /// `close()`.
+  // --- the single steps, for streams ---------------------------------------------------------------------------------
+  /// Sends head and body and reads the head of the response (1xx is skipped, except 101). Then read the body to its
+  /// end, or call `close()`.
   [[nodiscard]] Task<Result<HttpResponseHead>> open(Request request);
-  /// Sends the head only; `length` or chunked. Then `write`, `finish`, `read_head`.
+  /// Sends the head only, with `length` or chunked. Then call `write`, `finish`, `read_head`.
   [[nodiscard]] Task<Result<>> start(Request request, std::optional<std::uint64_t> length = {});
   [[nodiscard]] Task<Result<>> write(std::span<const std::string_view> parts);
   [[nodiscard]] Task<Result<>> finish(Headers trailers = {});
-  /// `interim` gets each 1xx but 101 before the answer's head; at most 16 come, more are `invalid_request`.
+  /// `interim` gets each 1xx response but 101 before the final head; more than 16 are `invalid_request`.
   using Interim = std::function<Task<Result<>>(HttpResponseHead)>;
   [[nodiscard]] Task<Result<HttpResponseHead>> read_head(Interim interim = {});
-  /// Whether `read_some` has something at once: bytes that came with those before, or the end.
+  /// Whether `read_some` returns at once: with buffered bytes, or at the end.
   [[nodiscard]] bool has_more() const;
-  /// Ends when `read_some` may have something. Needs no memory meanwhile.
+  /// Waits until `read_some` may return bytes. Needs no memory meanwhile.
   [[nodiscard]] Task<Result<>> readable();
-  /// The next bytes of the answer's body, 0 at its end.
+  /// Reads the next bytes of the response's body, 0 at its end.
   [[nodiscard]] Task<Result<std::size_t>> read_some(std::span<char> into);
   [[nodiscard]] Task<Result<std::string>> read_body(std::size_t limit);
-  /// Whether a byte of the answer to the last request has come: without one the server may never have seen it.
+  /// Whether a byte of the last response has come; without one the server may never have seen the request.
   [[nodiscard]] bool answer_begun() const noexcept;
-  /// Whether the connection broke, or ended in good order, in the middle of the last answer's body: a request that may
-  /// be repeated is worth another try.
+  /// Whether the connection broke or ended in the middle of the last response's body: a repeatable request is worth
+  /// another try.
   [[nodiscard]] bool was_cut() const noexcept;
-  /// After the end of a chunked body.
+  /// The trailers; valid after the end of a chunked body.
   [[nodiscard]] const Headers& trailers() const noexcept;
 
-  /// Takes the connection away after a 101, or a 2xx to CONNECT, or where no request is under way and `connected()`.
+  /// Takes the connection out of the client after a 101, after a 2xx to CONNECT, or when it is `connected()` and idle.
   [[nodiscard]] Upgraded take_upgraded();
 
-  /// A server that has vanished without a word is found out (Stream::probe_peer), on the connection that there is.
+  /// Detects a server that has vanished (Stream::probe_peer), on the current connection.
   void probe_peer(std::chrono::seconds idle) noexcept;
 
-  /// Ends what is under way; the next request connects anew.
+  /// Ends the current request; the next one connects again.
   void close() noexcept;
   [[nodiscard]] bool connected() const noexcept;
 

@@ -23,14 +23,14 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// How long, and for how many bytes, a client that is still sending is listened to after its connection was given up.
+/// Limits for reading from a client that is still sending after its connection was given up.
 constexpr milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytes = 8 * 1024 * 1024;
 /// RFC 9112, 2.2: empty lines before a request are skipped; some old clients send one after a body.
 constexpr int kMostEmptyLines = 2;
-/// Of a request's head, so much is counted for nobody.
+/// The bytes of a request's head that are not counted.
 constexpr std::size_t kFreeHead = 4 * 1024;
-/// After that many requests that were there already, others get the reactor.
+/// After this many pipelined requests, other tasks get the reactor.
 constexpr int kPipelinedAtOnce = 32;
 
 milliseconds left_of(milliseconds limit, SteadyTime start) {
@@ -96,7 +96,7 @@ Task<HeadResult<std::size_t>> HttpConnection::read_head(ReceiveBudget::Share* he
     }
     auto found = scanner.scan(input_.buffer().data());
     if (!found || *found > 0) co_return found;
-    // The clock is asked only for a head that comes in pieces.
+    // The clock is read only for a head that comes in pieces.
     if (!start) start = std::chrono::steady_clock::now();
     const std::size_t size = input_.buffer().data().size();
     const std::size_t most = std::min(limits().header_bytes + 1, size < kFreeHead ? kFreeHead : 2 * size);
@@ -113,7 +113,7 @@ Task<HeadResult<std::size_t>> HttpConnection::read_head(ReceiveBudget::Share* he
 
 Task<bool> HttpConnection::serve_one() {
   keep_alive_ = true;
-  // Mostly the whole head is there at once: no coroutine is needed for it then.
+  // Usually the whole head is there at once, and then no coroutine is needed.
   if (input_.buffer().empty()) {
     if (auto got = stream_.try_read(input_.buffer().room(limits().header_bytes)); got && *got) {
       if (**got == 0) co_return false;
@@ -128,7 +128,7 @@ Task<bool> HttpConnection::serve_one() {
                                  [this] { abort(); }};
     head = co_await read_head(&reading);
   }
-  // For as long as the answer takes, which is not the client's pace: as it came, and as it was read.
+  // Count the head for the time of the response, which the client does not control: once as received, once as parsed.
   ReceiveBudget::Share held{service_.options.received,
                             {.who = &place_.who(), .patience = std::chrono::hours{24 * 365}, .free = kFreeHead},
                             [this] { abort(); }};
@@ -152,7 +152,7 @@ Task<bool> HttpConnection::serve_one() {
   input_.begin_body(request->body);
   ++service_.requests;
   keep_alive_ = request->keep_alive;
-  // RFC 9110, 10.1.1: a server may leave the 100 out when the body is already coming.
+  // RFC 9110, 10.1.1: a server may omit the 100 when the body is already coming.
   continue_wanted_ =
       !input_.body_done() && input_.buffer().empty() && request->version >= 11 && request->headers.contains("Expect");
 
@@ -247,7 +247,7 @@ Task<> HttpConnection::linger() {
 
 void HttpConnection::abort() noexcept {
   if (!stream_.is_open()) return;
-  // A reset also tells a client that takes the end of the connection for the end of the body.
+  // A reset also informs a client that takes the end of the connection for the end of the body.
   const ::linger at_once{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(stream_.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   stream_.close();

@@ -21,7 +21,7 @@
 
 namespace skiff::protocol {
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 struct HttpService {
   HttpServerOptions options;
   bool draining = false;
@@ -29,8 +29,8 @@ struct HttpService {
   HeldAnswers answers{options.limits.answers_bytes};
 };
 
-/// One connection of a server: reads request after request, calls the handler, keeps or ends the connection. Its owner
-/// keeps it alive until `run` has ended.
+/// One connection of a server. It reads request after request, calls the handler, and keeps or closes the connection.
+/// Its owner keeps it alive until `run` has ended.
 class HttpConnection {
  public:
   HttpConnection(Stream stream, HttpService& service, Places::Place& place)
@@ -44,33 +44,33 @@ class HttpConnection {
     UpgradeHandler handler;
     Upgraded connection;
   };
-  /// Who takes over after `run`, if anybody.
+  /// The handler that takes the connection over after `run`, if any.
   [[nodiscard]] std::optional<Successor> take_successor() noexcept { return std::move(successor_); }
 
-  /// Asked of the kernel once.
+  /// Read from the kernel once.
   [[nodiscard]] const Address& local_address();
 
-  /// Ends it if it waits for a next request.
+  /// Closes the connection if it waits for a next request.
   void close_if_idle() noexcept;
 
  private:
   friend class HttpExchange;
   [[nodiscard]] const ConnectionLimits& limits() const noexcept { return service_.options.limits; }
-  /// Serves one request; true if the connection can take another.
+  /// Serves one request; returns true if the connection can take another one.
   [[nodiscard]] Task<bool> serve_one();
   [[nodiscard]] Task<HeadResult<std::size_t>> read_head(ReceiveBudget::Share* held);
-  /// Tells the client why it is not served, and closes.
+  /// Sends the client the reason for the refusal, and closes.
   [[nodiscard]] Task<> refuse(unsigned status, Error error);
-  /// Runs the handler and makes sure that there is one whole response; true if the connection is still in order.
+  /// Runs the handler and ensures exactly one whole response; returns true if the connection is still usable.
   [[nodiscard]] Task<bool> answer(HttpExchange& exchange);
-  /// How long it may wait for a request.
+  /// How long the connection may wait for a request.
   [[nodiscard]] std::chrono::milliseconds patience(bool first) const noexcept;
-  /// Reads the rest of a body that the handler did not want; false if it is too much or too slow.
+  /// Reads the rest of a body that the handler did not read; returns false if it is too large or too slow.
   [[nodiscard]] Task<bool> drain_body();
-  /// Ends our side and lets the client read the answer before the connection is gone: closing at once with unread bytes
-  /// would reset it, and the client could lose the answer.
+  /// Ends the server's direction and lets the client read the response first: closing with unread bytes would reset the
+  /// connection, and the client could lose the response.
   [[nodiscard]] Task<> linger();
-  /// Closes so that the client can't take what it got for the whole answer.
+  /// Closes so that the client cannot take a partial response for a whole one.
   void abort() noexcept;
   [[nodiscard]] HttpResponse error_response(unsigned status, const Error& error) const;
 
@@ -80,7 +80,7 @@ class HttpConnection {
   HttpInput input_{stream_};
   std::optional<Successor> successor_;
   std::unique_ptr<Address> local_address_;
-  std::optional<SteadyTime> first_head_;  ///< since when the first request's head is waited for
+  std::optional<SteadyTime> first_head_;  ///< start of the wait for the first request's head
   bool idle_ = false;
   bool keep_alive_ = true;
   bool continue_wanted_ = false;  ///< the client waits for "100 Continue" before it sends the body

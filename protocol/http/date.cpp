@@ -8,7 +8,7 @@
 namespace skiff::protocol {
 namespace {
 
-/// A 0 stands for a digit, a point for a letter that is looked at elsewhere.
+/// A 0 stands for a digit, a dot for a letter that is checked elsewhere.
 constexpr std::string_view kShape = "..., 00 ... 0000 00:00:00 GMT";
 constexpr std::string_view kMonths = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec ";
 
@@ -40,14 +40,14 @@ std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) n
   const int hour = number(text.substr(17, 2));
   const int minute = number(text.substr(20, 2));
   const int second = number(text.substr(23, 2));
-  // 60: a leap second, which the clock counts as the next minute's first.
+  // 60 is a leap second; the clock counts it as the first second of the next minute.
   if (!day.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   return chrono::sys_days{day} + chrono::hours{hour} + chrono::minutes{minute} + chrono::seconds{second};
 }
 
 std::string http_date(std::chrono::sys_seconds time) {
   namespace chrono = std::chrono;
-  // Not strftime: its names follow the locale.
+  // The names of strftime(3) depend on the locale.
   constexpr std::string_view kDays = "Sun Mon Tue Wed Thu Fri Sat ";
   const auto day = chrono::floor<chrono::days>(time);
   const chrono::year_month_day date{day};
@@ -66,7 +66,7 @@ std::string_view http_date_now() {
   thread_local std::time_t made_for = -1;
   thread_local std::string text;
   timespec now{};
-  // The coarse clock is a read of memory, and a second is all the precision that a Date has.
+  // The coarse clock is a memory read, and a Date needs only seconds.
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   if (now.tv_sec != made_for) {
     text = http_date(std::chrono::sys_seconds{std::chrono::seconds{now.tv_sec}});

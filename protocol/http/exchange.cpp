@@ -22,7 +22,7 @@ namespace skiff::protocol {
 namespace asio = boost::asio;
 namespace {
 
-/// Of a next request, while the one before is answered.
+/// The bytes of a next request that are kept during the current response.
 constexpr std::size_t kKeptAhead = 4 * 1024;
 
 Error misuse(std::string_view what) {
@@ -33,7 +33,7 @@ bool never_has_a_body(unsigned status) noexcept {
   return status / 100 == 1 || status == 204 || status == 304;
 }
 
-/// What bodies fail with when the client is slow, in the words of HTTP.
+/// Translates the error of a slow body into HTTP's terms.
 Error body_error(Error error) {
   if (error.code == Errc::timeout) return {Errc::request_timeout, "the request's body took too long"};
   return error;
@@ -91,13 +91,13 @@ Task<Result<>> HttpExchange::send_continue() {
 Task<Result<std::string>> HttpExchange::read_body(std::size_t limit) {
   HttpInput& input = connection_.input_;
   if (input.body_done()) co_return std::string{};
-  // A body that is known to be too large is not asked for.
+  // Do not request a body that is known to be too large.
   if (input.body_left() <= limit) {
     SKIFF_CO_TRY_VOID(co_await send_continue());
   }
   auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time, budget(), &who());
   if (!body) {
-    // What is left of the body can't be told from a next request, or is not worth waiting for.
+    // The rest of the body cannot be separated from a next request, or is not worth the wait.
     if (body.error().code != Errc::payload_too_large) close_after_ = true;
     co_return std::unexpected{body_error(std::move(body.error()))};
   }
@@ -152,9 +152,9 @@ Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::u
   const bool modern = request_.version >= 11;
   chunked_ = streamed && !length && modern && !no_body;
   bool keep = connection_.keep_alive_ && !close_after_ && !connection_.service_.draining;
-  // An HTTP/1.0 body without a length ends where the connection does.
+  // Without a length, a body to HTTP/1.0 ends with the connection.
   if (streamed && !length && !modern && !bodiless_) keep = false;
-  // The client may or may not send the body that it has announced: what comes next is anybody's guess.
+  // The client may or may not send the announced body, so the next bytes are ambiguous.
   if (connection_.continue_wanted_) keep = false;
   if (connection_.input_.body_left() > connection_.limits().drain_bytes) keep = false;
   connection_.keep_alive_ = keep;
@@ -172,7 +172,7 @@ Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::u
   head_ += ' ';
   head_ += reason;
   head_ += "\r\n";
-  // One that is passed on has its own: RFC 9110, 6.6.1 and 10.2.4.
+  // A forwarded response has its own Server and Date: RFC 9110, 6.6.1 and 10.2.4.
   const std::string& server = connection_.service_.options.name;
   if (!server.empty() && !head.headers.contains("Server")) head_.append("Server: ").append(server).append("\r\n");
   if (!head.headers.contains("Date")) {
@@ -223,7 +223,7 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
   phase_ = Phase::done;
   body_bytes_sent_ = parts[1].size();
   const std::size_t all = total_size(parts);
-  // Mostly the socket takes all of it, and then nothing has to wait.
+  // Usually the socket takes all bytes at once, so no wait is needed.
   auto sent = connection_.stream_.try_write(parts);
   if (sent && *sent == all) co_return Result<>{};
   if (!sent) {
@@ -294,13 +294,13 @@ Task<Result<>> HttpExchange::write(std::string_view bytes) {
 
 namespace {
 
-/// One job on a disk thread: others wait for that thread, too.
+/// The bytes of one job on a disk thread: others wait for that thread, too.
 constexpr std::uint64_t kFileTurn = 16U << 20U;
 constexpr std::size_t kFileBlock = 256U << 10U;
 
 struct FileStep {
   std::uint64_t sent = 0;
-  int error = 0;  ///< EAGAIN: the socket takes no more just now
+  int error = 0;  ///< EAGAIN: the socket's buffer is full
 };
 
 FileStep send_some(int socket, int file, std::uint64_t offset, std::uint64_t length) {
@@ -338,7 +338,7 @@ Task<Result<>> HttpExchange::send_file(BlockingPool& disk, int file, std::uint64
 }
 
 Task<Result<>> HttpExchange::splice_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length) {
-  // Of its own, so that a thread that is in the middle of it can't meet a number that was closed and given away again.
+  // A descriptor of its own, so that a disk thread never uses a number that was closed and reused meanwhile.
   const UniqueFd socket{::fcntl(connection_.stream_.fd(), F_DUPFD_CLOEXEC, 0)};
   if (!socket) co_return std::unexpected{system_error(errno, "send a file")};
   while (length > 0) {
@@ -401,11 +401,11 @@ Task<Result<>> HttpExchange::finish(Headers trailers) {
 Task<bool> HttpExchange::peer_closed() {
   co_await asio::this_coro::throw_if_cancelled(false);
   HttpInput& input = connection_.input_;
-  // Whatever comes behind the request is kept beside its answer, for as long as that takes.
+  // Bytes after the request are kept during the response.
   const std::size_t most = std::min(kKeptAhead, connection_.limits().header_bytes);
   while (!input.ended() && connection_.stream_.is_open()) {
     if (input.buffer().data().size() >= most) {
-      // No room to look for the end behind what is already there: only a reset can still be seen.
+      // The buffer is full, so an end of the stream cannot be read; only a reset can still be detected.
       (void)co_await connection_.stream_.broken();
       break;
     }

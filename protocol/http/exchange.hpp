@@ -27,20 +27,20 @@ class HttpConnection;
 /// A connection that is no longer HTTP.
 struct Upgraded {
   Stream stream;
-  std::string buffered;             ///< what the client had already sent; comes before what the stream gives
-  ReceiveBudget* budget = nullptr;  ///< for what comes and is not yet used; null: without a limit
-  std::string who = {};             ///< whose share of that it is
+  std::string buffered;             ///< bytes that the client has sent already; they come before those of the stream
+  ReceiveBudget* budget = nullptr;  ///< budget for unread bytes; null: no limit
+  std::string who = {};             ///< holder of the share in that budget
 };
 
-/// Takes the connection over. It runs when the handler has returned and all memory of the HTTP exchange is free, as
-/// part of the server: cancelled and joined with it. The connection is closed when `Upgraded` goes away.
+/// Takes the connection over. It runs after the handler has returned and all memory of the HTTP exchange is free. It is
+/// part of the server: cancelled and joined with it. The destructor of `Upgraded` closes the connection.
 using UpgradeHandler = std::move_only_function<Task<>(Upgraded)>;
 
 /// One request and its response. It lives as long as the handler that was called with it, which must send exactly one
-/// response. One task at a time may read the body and one may write; `peer_closed` may run beside both.
+/// response. One task at a time may read the body, and one may write; `peer_closed` may run beside both.
 ///
-/// What goes wrong on the connection comes back as an `Error` (the peer is gone, or `timeout` on a stalled one); the
-/// handler should then clean up and return: nothing more can be sent.
+/// Failures of the connection are returned as an `Error` (the peer is gone, or `timeout` on a stalled one). The handler
+/// should then clean up and return: it can send no more.
 class HttpExchange {
  public:
   HttpExchange(HttpConnection& connection, HttpRequest request);
@@ -48,96 +48,95 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
 
   [[nodiscard]] const HttpRequest& request() const noexcept { return request_; }
-  /// The other side, for logs: "127.0.0.1:51234", "unix:".
+  /// The peer, for logs: "127.0.0.1:51234", "unix:".
   [[nodiscard]] std::string_view peer() const noexcept;
-  /// Our own address on this connection (getsockname(2)).
+  /// The server's own address on this connection (getsockname(2)).
   [[nodiscard]] const Address& local_address() const;
   [[nodiscard]] bool is_tls() const noexcept;
   [[nodiscard]] Executor executor() const noexcept;
 
-  /// The client has shown a credential, `holder`'s: its connection has a place of his from now on (Places).
-  /// `too_many_connections` when none makes room for it; the connection ends after this response then. Without it a
-  /// connection is closed when others need its place, and soon after its answer.
+  /// Marks the connection as authenticated by `holder`: it then uses a place of that holder (Places). Errors:
+  /// `too_many_connections` when no place can be freed; the connection then ends after this response. An
+  /// unauthenticated connection is closed when others need its place, and soon after its response.
   [[nodiscard]] Result<> vouch(Holder holder = {});
 
-  /// A share of the budget for what is received and not yet used, for what the handler keeps of it. `lost` null: the
-  /// wait for the body ends when it is lost.
+  /// Returns a share of the budget for unread bytes, for bytes that the handler keeps. `lost` null: if the share is
+  /// lost, the wait for the body ends.
   [[nodiscard]] std::unique_ptr<ReceiveBudget::Share> share(std::function<void()> lost = {});
-  /// Whose it is.
+  /// The budget, and the holder of this connection's share in it.
   [[nodiscard]] ReceiveBudget* budget() const noexcept;
   [[nodiscard]] const std::string& who() const noexcept;
 
   // --- the request's body -------------------------------------------------------------------------------------------
-  /// The whole body. `payload_too_large` above `limit` bytes, `request_timeout` when nothing comes for the read time,
-  /// `invalid_request` on broken chunks or when the peer ends it early: the handler answers with these. Sends
-  /// "100 Continue" first if the client waits for it, as `read_body_some` does.
+  /// Reads the whole body. Errors: `payload_too_large` above `limit` bytes, `request_timeout` when no byte comes for
+  /// the read time, `invalid_request` for broken chunks or a truncated body; the handler responds with these. It first
+  /// sends "100 Continue" if the client waits for it, as `read_body_some` does.
   [[nodiscard]] Task<Result<std::string>> read_body(std::size_t limit);
-  /// The next bytes, 0 at the end. `into` must stay valid and not be empty.
+  /// Reads the next bytes, 0 at the end. `into` must stay valid and not be empty.
   [[nodiscard]] Task<Result<std::size_t>> read_body_some(std::span<char> into);
 
-  /// Ends when `read_body_some` may have something, with the errors of that. Needs no memory meanwhile.
+  /// Waits until `read_body_some` may return, with the same errors. Needs no memory meanwhile.
   [[nodiscard]] Task<Result<>> body_readable();
-  /// Whether `read_body_some` has something at once.
+  /// Whether `read_body_some` returns at once.
   [[nodiscard]] bool has_body();
-  /// After the end of a chunked body: the fields behind it. Empty for other bodies.
+  /// The trailers of a chunked body; valid after its end. Empty for other bodies.
   [[nodiscard]] const Headers& trailers() const noexcept;
-  /// What the request was admitted with holds until then: reading what comes of its body later fails with
-  /// `unauthenticated`.
+  /// Sets the end of the request's permission: reading later bytes of the body fails with `unauthenticated`.
   void end_body_at(std::optional<WallTime> end) noexcept;
-  /// From now on reading the body sends no "100 Continue": `inform` does, when somebody else has asked for the body.
+  /// From now on reading the body sends no "100 Continue"; `inform` does, when the next server has asked for the body.
   void relay_continue() noexcept { relays_continue_ = true; }
 
   // --- the response -------------------------------------------------------------------------------------------------
-  /// Fields that whatever response is sent will carry (X-Request-Id, ...), unless it has one of that name itself.
+  /// Fields that the response will carry in any case (X-Request-Id, ...), unless it has a field of that name.
   [[nodiscard]] Headers& extra_headers() noexcept { return extra_headers_; }
-  /// The connection ends after this response.
+  /// Closes the connection after this response.
   void close_after_response() noexcept { close_after_ = true; }
 
-  /// Sends an interim response (1xx, but not 101), before the response itself; nothing to an HTTP/1.0 client (RFC 9110,
+  /// Sends an interim response (1xx, but not 101) before the response; does nothing for an HTTP/1.0 client (RFC 9110,
   /// 15.2).
   [[nodiscard]] Task<Result<>> inform(unsigned status, Headers headers);
 
-  /// Sends a whole response, head and body in one send. To HEAD, and for 204 and 304, the body stays out.
+  /// Sends a whole response, head and body in one send. The body is omitted for HEAD, 204 and 304.
   [[nodiscard]] Task<Result<>> respond(HttpResponse response);
 
-  /// Begins a response whose body follows. With `length`, exactly that many bytes must be written; without, it is
-  /// chunked (HTTP/1.1) or ends with the connection (HTTP/1.0). `with_first_write` keeps the head back for the first
-  /// `write` or `finish`, which saves a send when that comes at once.
+  /// Begins a response whose body follows. With `length`, exactly that many bytes must be written. Without it, the body
+  /// is chunked (HTTP/1.1) or ends with the connection (HTTP/1.0). `with_first_write` holds the head back for the first
+  /// `write` or `finish`, which saves a send when that follows at once.
   enum class Send : unsigned char { now, with_first_write };
   [[nodiscard]] Task<Result<>> start(HttpResponse head, std::optional<std::uint64_t> length = {},
                                      Send send = Send::now);
-  /// Sends the parts as they are, without copying them: they must live until it returns. Empty writes are nothing.
+  /// Sends the parts without copying them: they must stay valid until it returns. Empty writes are ignored.
   [[nodiscard]] Task<Result<>> write(std::span<const std::string_view> parts);
   [[nodiscard]] Task<Result<>> write(std::string_view bytes);
-  /// Sends `length` bytes of a regular file, from `offset` on, in a response with a length. What may wait for the disk
-  /// is done on `disk`; on a plain connection the bytes don't pass through this process (sendfile(2)). Errors: also
+  /// Sends `length` bytes of a regular file, from `offset` on, in a response with a length. Calls that may wait for the
+  /// disk run on `disk`; on a plain connection the bytes do not pass through this process (sendfile(2)). Errors: also
   /// io_error when the file has become shorter.
   [[nodiscard]] Task<Result<>> send_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length);
-  /// Ends the body. Trailers go out only with chunked framing; name them in a `Trailer` field of the head. A handler
-  /// that returns without it makes the connection end abruptly, so that the client sees that the body was cut.
+  /// Ends the body. Trailers are sent only with chunked framing; name them in a `Trailer` field of the head. If the
+  /// handler returns without calling it, the connection ends abruptly, so that the client sees a truncated body.
   [[nodiscard]] Task<Result<>> finish(Headers trailers = {});
 
   // --- the connection -----------------------------------------------------------------------------------------------
-  /// True when the peer has closed or reset the connection (a half-closed one counts as closed), false when cancelled:
-  /// it throws nothing then, as that is how nearly every one of these ends. What the peer sends meanwhile is kept, up
-  /// to a limit. Meant to run beside the answer (base/beside.hpp).
+  /// Returns true when the peer has closed or reset the connection (a half-closed one counts as closed), false when
+  /// cancelled. It does not throw then, because most of these calls end by cancellation. Bytes that the peer sends
+  /// meanwhile are kept, up to a limit. Run it beside the response (base/beside.hpp).
   [[nodiscard]] Task<bool> peer_closed();
 
-  /// Whether it has ended its direction in good order; it may still wait for the answer.
+  /// Whether the peer has ended its direction properly; it may still wait for the response.
   [[nodiscard]] bool peer_has_shut() const noexcept;
 
-  /// A peer that has vanished without a word is found out (tcp(7), SO_KEEPALIVE) after a few times `idle`.
+  /// Detects a peer that has vanished (tcp(7), SO_KEEPALIVE) after a few times `idle`.
   void probe_peer(std::chrono::seconds idle) noexcept;
 
-  /// Ends the calls that are under way on the connection, with `cancelled`.
+  /// Ends the current calls on the connection with `cancelled`.
   void cancel() noexcept;
 
-  /// Sends "101 Switching Protocols" with these fields and arranges that `handler` gets the connection, which is
-  /// vouched for by that.
+  /// Sends "101 Switching Protocols" with these fields and hands the connection to `handler`; this also authenticates
+  /// the connection.
   [[nodiscard]] Task<Result<>> upgrade(Headers headers, UpgradeHandler handler);
 
   // --- for the log --------------------------------------------------------------------------------------------------
-  /// 0 until a head was made.
+  /// 0 until a head was created.
   [[nodiscard]] unsigned status() const noexcept { return status_; }
   [[nodiscard]] std::uint64_t body_bytes_sent() const noexcept { return body_bytes_sent_; }
 
@@ -157,12 +156,12 @@ class HttpExchange {
   std::string head_;  ///< not sent yet
   UpgradeHandler upgrade_;
   std::uint64_t body_bytes_sent_ = 0;
-  std::uint64_t body_bytes_left_ = 0;  ///< of a response with a length
+  std::uint64_t body_bytes_left_ = 0;  ///< remaining bytes of a response with a length
   unsigned status_ = 0;
   Phase phase_ = Phase::waiting;
   bool close_after_ = false;
   bool chunked_ = false;
-  bool counted_ = false;  ///< has a length
+  bool counted_ = false;  ///< the response has a length
   bool relays_continue_ = false;
   bool bodiless_ = false;
 };

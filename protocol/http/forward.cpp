@@ -36,7 +36,8 @@ void for_each_member(std::string_view list, Each each) {
   }
 }
 
-/// All fields but those of one connection and `others`. A client may name thousands in Connection, and send thousands.
+/// Returns all fields but those of one connection and `others`. A client may name thousands of fields in Connection and
+/// send thousands, hence the binary search.
 Headers without(const Headers& fields, std::initializer_list<std::string_view> others) {
   std::vector<std::string> dropped{kOfOneConnection.begin(), kOfOneConnection.end()};
   dropped.insert(dropped.end(), others.begin(), others.end());
@@ -52,7 +53,7 @@ Headers without(const Headers& fields, std::initializer_list<std::string_view> o
   return kept;
 }
 
-/// The values of every field of that name, as one list, with `last` at its end.
+/// Joins the values of all fields of that name to one list, with `last` at its end.
 std::string joined(const Headers& fields, std::string_view name, std::string_view last) {
   std::string list;
   const auto append = [&list](std::string_view value) {
@@ -71,7 +72,7 @@ bool has_body(const BodyFraming& body) {
   return body.kind == BodyFraming::Kind::chunked || (body.kind == BodyFraming::Kind::length && body.length > 0);
 }
 
-/// An intermediary that has no Upgrade in its 1.1 client's request may not make one up; a 1.0 client knows none.
+/// An intermediary must not add Upgrade to a request of an HTTP/1.1 client without it; HTTP/1.0 does not have it.
 bool asks_for_upgrade(const HttpRequest& request) {
   return request.version >= 11 && !has_body(request.body) && request.headers.has_token("Connection", "upgrade") &&
          request.headers.contains("Upgrade");
@@ -101,7 +102,7 @@ std::string peer_host(std::string_view peer) {
 }
 
 std::string target_behind(const HttpRequest& request, int parts) {
-  // By the slashes, wherever an escape in the parts before has made them longer.
+  // Count slashes in the encoded path: escapes in the first parts have changed their length.
   std::string_view path{request.target.path};
   for (int part = 0; part < parts; ++part) path.remove_prefix(std::min(path.find('/', 1), path.size()));
   std::string target{path};

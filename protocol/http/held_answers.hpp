@@ -11,20 +11,19 @@
 
 namespace skiff::protocol {
 
-/// The answers that are in memory as a whole and wait for their clients to take them: those that the socket did not
-/// take at once. Each may be as large as answers can be, and clients that read nothing can ask for any number of them.
-/// So together they have a bound, and when it is reached that one of whoever has the most is cut off that has waited
-/// longest. Reactor thread only.
+/// The whole responses in memory that wait for their clients, because the socket did not take them at once. Each may be
+/// as large as a response can be, and clients that read nothing can ask for any number of them. So their sum has a
+/// limit. When it is reached, the holder with the most loses the response that has waited longest. Reactor thread only.
 class HeldAnswers {
  public:
-  /// Up to here an answer is not worth to be counted, nor its client's trouble.
+  /// Responses up to this size are neither counted nor cut off.
   static constexpr std::size_t kFree = std::size_t{64} << 10U;
 
   explicit HeldAnswers(std::size_t most) : by_holder_{most} {}
   HeldAnswers(const HeldAnswers&) = delete;
   HeldAnswers& operator=(const HeldAnswers&) = delete;
 
-  /// One of them, as long as it waits. The answers must outlive it.
+  /// One response, while it waits. The HeldAnswers must outlive it.
   class Held {
    public:
     /// `cut_off` is called once if others need its room; it must not destroy a `Held`.
@@ -65,7 +64,7 @@ class HeldAnswers {
 
  private:
   Shares by_holder_;
-  std::map<std::string, std::list<Held*>> held_;  ///< of each the longest first
+  std::map<std::string, std::list<Held*>> held_;  ///< by holder, the longest wait first
 };
 
 }  // namespace skiff::protocol

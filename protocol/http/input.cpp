@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kBodyBuffer = 64 * 1024;
-/// One read of a whole body, at most.
+/// The largest single read of a whole body.
 constexpr std::size_t kBodyRead = 256 * 1024;
 
 std::unexpected<Error> expired() {
@@ -51,7 +51,7 @@ void ReceiveBuffer::release() noexcept {
 Task<Result<bool>> HttpInput::fill(Of what, std::size_t most, std::chrono::milliseconds limit) {
   const std::uint64_t before = received_;
   for (;;) {
-    // Another call (one that watches for the peer's end) may have read while this one waited.
+    // Another call, which watches for the peer's end, may have read while this one waited.
     if (received_ != before) co_return true;
     if (ended_) co_return false;
     const std::span<char> room = buffer_.room(most);
@@ -79,7 +79,7 @@ Task<Result<>> HttpInput::readable_until_end(std::chrono::milliseconds idle_limi
     if (body_is_over()) co_return expired();
     const bool is_late = !ready && ready.error().code == Errc::timeout;
     if (!is_late || given_up_ || limit == idle_limit) co_return ready;
-    idle_limit -= limit;  // the wall clock is behind the other one, or was set
+    idle_limit -= limit;  // the wall clock is behind the steady clock, or was set
   }
 }
 
@@ -131,7 +131,7 @@ Task<Result<std::size_t>> HttpInput::read_payload(std::span<char> into, std::uin
       co_return count;
     }
     if (ended_) co_return std::size_t{0};
-    // The buffer is empty: straight to where the caller wants it.
+    // The buffer is empty, so read directly into the caller's memory.
     if (auto got = stream_.try_read(into)) {
       if (*got) note(**got);
       co_return std::move(*got);
@@ -162,7 +162,7 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
       co_return std::size_t{0};
     }
     if (const std::uint64_t left = chunks_->payload_left(); left > 0) {
-      // A small rest of a chunk is read with the framing behind it, in one call.
+      // A small rest of a chunk is read together with the framing after it, in one call.
       if (buffer_.empty() && left < into.size()) {
         SKIFF_CO_TRY(auto filled, co_await fill(Of::body, kBodyBuffer, idle_limit));
         if (!filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
@@ -188,7 +188,7 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
   std::string body;
   std::size_t size = 0;
   while (!body_done_) {
-    // A length that was only promised is not allocated at once. A byte of room above the limit shows an excess.
+    // A promised length is not allocated at once. One more byte than the limit detects an excess.
     std::size_t step = std::max<std::size_t>(size, kFirstBuffer);
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));

@@ -15,7 +15,7 @@ char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-/// Copies `text` so that it can't end the field or the message.
+/// Copies `text` so that it cannot end the field or the message.
 void append_clean(std::string& to, std::string_view text) {
   const std::size_t start = to.size();
   to += text;
@@ -59,7 +59,7 @@ void Headers::remove(std::string_view name) {
 }
 
 void Headers::set(std::string_view name, std::string_view value) {
-  // Copies first: `value` may be a view of a field that goes away.
+  // Copy first: `value` may be a view of a field that is removed.
   const std::string copy{value};
   remove(name);
   add(name, copy);
@@ -119,7 +119,7 @@ Headers::Iterator Headers::end() const noexcept {
 
 std::string_view reason_phrase(unsigned status) noexcept {
   namespace http = boost::beast::http;
-  // Beast's table lacks these (RFC 8297, RFC 9110).
+  // These are missing in Beast's table (RFC 8297, RFC 9110).
   if (status == 103) return "Early Hints";
   if (status == 421) return "Misdirected Request";
   if (status == 422) return "Unprocessable Content";

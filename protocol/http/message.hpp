@@ -14,8 +14,8 @@
 
 namespace skiff::protocol {
 
-/// Header fields in order, held as they go on the wire. Names compare without case. What could split a message (control
-/// characters in a value) becomes a space, so no value that a client chose can forge a header.
+/// Header fields in order, stored as they go on the wire. Names compare without case. Control characters in a value,
+/// which could split a message, become spaces, so no value that a client chose can forge a header.
 class Headers {
  public:
   struct Field {
@@ -28,21 +28,21 @@ class Headers {
   Headers(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
   void add(std::string_view name, std::string_view value);
-  /// Replaces every field of that name.
+  /// Replaces all fields of that name.
   void set(std::string_view name, std::string_view value);
   void remove(std::string_view name);
   void append(const Headers& others);
   void clear() noexcept;
 
-  /// The first value, or nothing. Views stay valid until the next change.
+  /// Returns the first value, or nothing. Views are valid until the next change.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept;
-  /// The first value, or an empty text.
+  /// Returns the first value, or an empty text.
   [[nodiscard]] std::string_view get(std::string_view name) const noexcept {
     return find(name).value_or(std::string_view{});
   }
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
   [[nodiscard]] std::size_t count(std::string_view name) const noexcept;
-  /// True if any field of that name holds `token` in its comma-separated list, without case.
+  /// Returns true if a field of that name holds `token` in its comma-separated list, without case.
   [[nodiscard]] bool has_token(std::string_view name, std::string_view token) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -51,7 +51,7 @@ class Headers {
   [[nodiscard]] Iterator begin() const noexcept;
   [[nodiscard]] Iterator end() const noexcept;
 
-  /// "Name: value\r\n" for each, without the empty line.
+  /// Returns "Name: value\r\n" for each field, without the empty line.
   [[nodiscard]] std::string_view wire() const noexcept { return wire_; }
 
  private:
@@ -83,14 +83,14 @@ class Headers::Iterator {
   std::size_t index_ = 0;
 };
 
-/// ASCII letters compare equal whatever their case.
+/// Compares ASCII letters without case.
 [[nodiscard]] bool same_text(std::string_view a, std::string_view b) noexcept;
 
 /// How the end of a body is found.
 struct BodyFraming {
   enum class Kind : unsigned char { none, length, chunked, until_close };
   Kind kind = Kind::none;
-  std::uint64_t length = 0;  ///< of `length`
+  std::uint64_t length = 0;  ///< for Kind::length
 };
 
 /// The head of a request, checked and split.
@@ -100,9 +100,9 @@ struct HttpRequest {
   Target target;
   unsigned version = 11;  ///< 10 or 11
   Headers headers;
-  std::string host;  ///< the Host field; of an absolute-form target the same
+  std::string host;  ///< the Host field, which equals the host of an absolute-form target
   BodyFraming body;
-  bool keep_alive = true;  ///< what the client asks for
+  bool keep_alive = true;  ///< the client wants to keep the connection
 };
 
 /// The head of a response that a client received.
@@ -115,19 +115,19 @@ struct HttpResponseHead {
   bool keep_alive = true;
 };
 
-/// A whole response. Content-Length, Date, Server and Connection are added by the one who sends it.
+/// A whole response. The sender adds Content-Length, Date, Server and Connection.
 struct HttpResponse {
   unsigned status = 200;
   Headers headers = {};
   std::string body = {};
 };
 
-/// "Not Found"; "Unknown" for a status that no RFC names.
+/// Returns "Not Found"; "Unknown" for a status that no RFC defines.
 [[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
 
-/// "HTTP/1.1 101 Switching Protocols\r\n", the fields, the empty line.
+/// Returns "HTTP/1.1 101 Switching Protocols\r\n", the fields, and the empty line.
 [[nodiscard]] std::string serialize_head(unsigned status, const Headers& headers);
-/// "GET /x HTTP/1.1\r\n", the fields, the empty line.
+/// Returns "GET /x HTTP/1.1\r\n", the fields, and the empty line.
 [[nodiscard]] std::string serialize_request_head(std::string_view method, std::string_view target,
                                                  const Headers& headers);
 

@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMostBoundaryBytes = 200;
 
-/// Whether a backslash stands for the character behind it (RFC 9110, 5.6.4) or for itself.
+/// Whether a backslash escapes the next character (RFC 9110, 5.6.4) or stands for itself.
 enum class Backslash : bool { itself, escape };
 
-/// Takes the next `; name=value` from the front of `rest`: false at the end. Only `\"` and `\\` are escapes, as in what
-/// browsers of old sent, so that a Windows path stays one.
+/// Takes the next `; name=value` from the front of `rest`; returns false at the end. Only `\"` and `\\` are escapes, as
+/// old browsers sent them, so a Windows path stays intact.
 bool take_parameter(std::string_view& rest, Backslash backslash, std::string& name, std::string& value) {
   const std::size_t begin = rest.find_first_not_of("; \t");
   if (begin == std::string_view::npos) return false;
@@ -47,8 +47,8 @@ bool take_parameter(std::string_view& rest, Backslash backslash, std::string& na
   return true;
 }
 
-/// `%22` is how clients write the quote that ends the name (WHATWG HTML, multipart/form-data encoding algorithm); no
-/// other escape is one of theirs but those of line ends, which no file name has.
+/// Clients write a quote within a name as `%22` (WHATWG HTML, multipart/form-data encoding algorithm). Their only other
+/// escapes are those of line ends, which no file name has.
 std::string with_quotes(std::string_view text) {
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -59,7 +59,7 @@ std::string with_quotes(std::string_view text) {
   return name;
 }
 
-/// `UTF-8''na%20me` (RFC 8187); nothing when it has another form.
+/// Parses `UTF-8''na%20me` (RFC 8187); nothing for another form.
 std::optional<std::string> extended_value(std::string_view text) {
   const std::size_t charset = text.find('\'');
   const std::size_t language = charset == std::string_view::npos ? charset : text.find('\'', charset + 1);
@@ -89,8 +89,8 @@ Result<PartHead> parse_head(std::string_view fields) {
   if (!disposition) return bad_body("a part has no Content-Disposition");
   std::string_view rest = *disposition;
   rest.remove_prefix(std::min(rest.find(';'), rest.size()));
-  // urllib3 gives a part no type and writes names as they are but for the quote; httpx, Go and browsers give one, and
-  // httpx and Go escape backslashes. So a name's backslashes arrive as they were, also at its end.
+  // urllib3 sends a part without a type and escapes only the quote in names; httpx, Go and browsers send a type, and
+  // httpx and Go escape backslashes. This distinction keeps the backslashes of names, also at their end.
   const Backslash backslash = has_type ? Backslash::escape : Backslash::itself;
   PartHead head;
   bool named = false;
@@ -151,7 +151,7 @@ Result<MultipartParser::Step> MultipartParser::next(std::string_view input) {
 
 MultipartParser::Step MultipartParser::skip_preamble(std::string_view input) {
   if (state_ == State::start) {
-    // The first delimiter needs no line before it.
+    // The first delimiter needs no line end before it.
     const std::string_view first = std::string_view{delimiter_}.substr(kLineEnd.size());
     if (input.size() < first.size() && first.starts_with(input)) return {};
     if (input.starts_with(first)) {
@@ -167,7 +167,7 @@ MultipartParser::Step MultipartParser::skip_preamble(std::string_view input) {
 }
 
 Result<MultipartParser::Step> MultipartParser::read_boundary(std::string_view input) {
-  // RFC 2046 lets a line of a boundary end in blanks.
+  // RFC 2046 allows blanks at the end of a boundary line.
   const std::size_t blanks = std::min(input.find_first_not_of(" \t"), input.size());
   if (blanks > 0) return Step{.event = Event::more, .used = blanks};
   if (input.size() < 2) return Step{};
@@ -201,7 +201,7 @@ MultipartParser::Step MultipartParser::read_data(std::string_view input) {
     state_ = State::boundary;
     return {.event = Event::part_end, .used = delimiter_.size()};
   }
-  // memmem(3): several GB/s, where std::string_view looks at each carriage return by itself.
+  // memmem(3) runs at several GB/s, while std::string_view stops at every carriage return.
   const void* const found = ::memmem(input.data(), input.size(), delimiter_.data(), delimiter_.size());
   const std::size_t size = found != nullptr ? static_cast<std::size_t>(static_cast<const char*>(found) - input.data())
                                             : input.size() - begun_delimiter(input);

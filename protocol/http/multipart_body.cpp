@@ -41,7 +41,7 @@ Task<Result<bool>> MultipartBody::next_part() {
         in_part_ = true;
         co_return true;
       case MultipartParser::Event::end: {
-        // An epilogue means nothing, but a client may send one.
+        // An epilogue has no meaning, but clients may send one.
         char rest[4096];
         for (;;) {
           SKIFF_CO_TRY(auto got, co_await http_.read_body_some(rest));

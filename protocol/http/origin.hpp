@@ -4,21 +4,21 @@
 #include <string>
 #include <string_view>
 
-/// The origins of web pages (RFC 6454), as browsers write them in Origin.
+/// Origins of web pages (RFC 6454), as browsers write them in Origin.
 namespace skiff::protocol {
 
-/// The two parts of `uri-host [":" port]` (RFC 9110, 7.2), the host in lower case without brackets and final dot.
+/// The two parts of `uri-host [":" port]` (RFC 9110, 7.2); the host is in lower case, without brackets and final dot.
 struct Authority {
   std::string host;
   std::string port;
   bool bracketed = false;
 };
 
-/// Nothing for a text that is not one, also for one with user information.
+/// Returns nothing for an invalid text, or one with user information.
 [[nodiscard]] std::optional<Authority> parse_authority(std::string_view text);
 
-/// Text that is equal for equal origins: "scheme://host[:port]" in lower case, without the port that the scheme
-/// implies. Nothing for "null", for a list, and for a URL with more than that.
+/// Returns a text that is equal for equal origins: "scheme://host[:port]" in lower case, without the scheme's default
+/// port. Returns nothing for "null", a list, or a URL with further parts.
 [[nodiscard]] std::optional<std::string> normal_origin(std::string_view text);
 
 /// Whether `origin` is that of the pages at `host` (the value of a Host field).

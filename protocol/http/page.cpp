@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// What may come by itself soon.
+/// The interval of reloads for an error that may end soon by itself.
 constexpr seconds kSoon{3};
 
 constexpr std::string_view kPicture = "image/";
@@ -24,7 +24,7 @@ constexpr std::string_view kStyle =
     "small{color:#666}a{color:#0550ae}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181c}small{color:#999}a{color:#79b8ff}}";
 
-/// 'unsafe-inline' is for the style alone: there is nothing else in the page.
+/// 'unsafe-inline' is only for the style: the page has no scripts.
 constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -84,7 +84,7 @@ std::string text_of(const Page& page) {
   return text + "</main>\n</body>\n</html>\n";
 }
 
-/// An error's message as a sentence.
+/// Turns an error's message into a sentence.
 std::string sentence(std::string_view message) {
   std::string text{message};
   if (text.empty()) return text;

@@ -9,13 +9,13 @@
 #include "base/error.hpp"
 #include "protocol/http/message.hpp"
 
-/// Pages for people who open an address in a browser, where programs get JSON.
+/// Pages for people who open an address in a browser; programs get JSON.
 namespace skiff::protocol {
 
-/// Whether a browser asks for something to show: it names HTML, and likes it better than JSON.
+/// Whether a browser asks for a page: it names HTML and prefers it to JSON.
 [[nodiscard]] bool prefers_page(const HttpRequest& request);
 
-/// Texts, which may hold anything: they are escaped.
+/// Texts of a page, with any content: they are escaped.
 struct Page {
   struct Link {
     std::string address;
@@ -24,14 +24,14 @@ struct Page {
   std::string title;
   std::vector<std::string> paragraphs = {};
   std::vector<Link> links = {};
-  std::string small = {};                             ///< what whoever looks after this wants to know
-  std::optional<std::chrono::seconds> again_in = {};  ///< the browser asks again by itself
+  std::string small = {};                             ///< details for the administrator
+  std::optional<std::chrono::seconds> again_in = {};  ///< reload interval of the browser
 };
 
-/// One file without scripts: it loads nothing, and no other site can show it in a frame.
+/// Creates one HTML file without scripts: it loads no other file, and no other site can show it in a frame.
 [[nodiscard]] HttpResponse page_answer(unsigned status, const Page& page);
 
-/// What an error means to somebody who did not write the request. `status`: what it is answered with.
+/// Explains an error to a person who did not write the request. `status` is the status of the response.
 [[nodiscard]] HttpResponse error_page(const HttpRequest& request, unsigned status, const Error& error,
                                       std::string_view request_id);
 

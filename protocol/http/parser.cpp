@@ -45,11 +45,11 @@ class HeadReader final : public http::basic_parser<is_request> {
  public:
   explicit HeadReader(std::size_t limit) {
     this->header_limit(static_cast<std::uint32_t>(limit));
-    // Beast would refuse bodies above 1 MB by their length; how much is too much is the handler's to say.
+    // Beast would refuse bodies above 1 MB by their length; the handler decides about the limit.
     this->body_limit(boost::none);
   }
 
-  /// Gives the whole head at once.
+  /// Reads a whole head in one call.
   bool read(std::string_view head) {
     beast::error_code error;
     this->put(boost::asio::const_buffer{head.data(), head.size()}, error);
@@ -89,7 +89,7 @@ class HeadReader final : public http::basic_parser<is_request> {
   void on_finish_impl(beast::error_code&) override {}
 };
 
-/// What Beast would let pass: checked on the raw lines before it sees them. `lines` begins after the first line.
+/// Checks the raw lines for errors that Beast would accept. `lines` begins after the first line.
 HeadResult<void> check_fields(std::string_view lines) {
   while (lines != "\r\n") {
     const std::size_t end = lines.find("\r\n");
@@ -104,7 +104,7 @@ HeadResult<void> check_fields(std::string_view lines) {
   return {};
 }
 
-/// The HTTP-version of a start line. 505 when it looks like one but is neither 1.0 nor 1.1.
+/// Checks the HTTP-version of a start line. 505 for a well-formed version other than 1.0 and 1.1.
 HeadResult<void> check_version(std::string_view text) {
   if (text == "HTTP/1.1" || text == "HTTP/1.0") return {};
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -131,7 +131,7 @@ HeadResult<void> check_request_line(std::string_view line, std::size_t target_by
   return check_version(line.substr(last + 1));
 }
 
-/// A number of digits only: RFC 9110, 8.6 knows no sign, no space and no list.
+/// Parses digits only: RFC 9110, 8.6 allows no sign, no space and no list.
 std::optional<std::uint64_t> parse_length(std::string_view text) {
   std::uint64_t value = 0;
   const bool digits =
@@ -141,7 +141,7 @@ std::optional<std::uint64_t> parse_length(std::string_view text) {
   return value;
 }
 
-/// Where the body ends, if the message says it unmistakably.
+/// Returns the framing of the body, if the message states it unambiguously.
 HeadResult<BodyFraming> explicit_framing(const Headers& headers, unsigned version) {
   const std::size_t lengths = headers.count("Content-Length");
   const std::size_t codings = headers.count("Transfer-Encoding");
@@ -161,7 +161,8 @@ HeadResult<BodyFraming> explicit_framing(const Headers& headers, unsigned versio
   return BodyFraming{BodyFraming::Kind::chunked, 0};
 }
 
-/// uri-host with an optional port (RFC 9110, 7.2), roughly: no character that means something elsewhere in a URL.
+/// Checks uri-host with an optional port (RFC 9110, 7.2) roughly: it accepts no character that has another meaning in a
+/// URL.
 bool is_host(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -183,7 +184,7 @@ HeadResult<void> check_host(HttpRequest& request) {
   return {};
 }
 
-/// Fields that say who asks: with two of one, something before us could go by the other.
+/// Fields that identify the client: if one is repeated, an intermediary could use the other one.
 constexpr std::array kOnce{std::string_view{"Authorization"}, std::string_view{"Origin"}};
 
 HeadResult<void> check_repeats(const Headers& headers) {
@@ -230,7 +231,7 @@ HeadResult<std::size_t> HeadScanner::scan(std::string_view bytes) {
     if (line_start_ == 0) first_line_ = scanned_;
     line_start_ = scanned_;
   }
-  // 32: the method, the version and what stands between.
+  // 32: the method, the version and the spaces.
   if ((first_line_ > 0 ? first_line_ : bytes.size()) > limits_.target_bytes + 32) {
     return refuse("the target is longer than " + std::to_string(limits_.target_bytes) + " bytes", 414,
                   Errc::target_too_long);
@@ -258,7 +259,7 @@ HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t ta
   SKIFF_TRY_VOID(check_fields(head.substr(line_end + 2)));
   HeadReader<true> reader{head.size() + 1};
   const bool read = reader.read(head);
-  // The framing is judged first, because its messages say more than Beast's codes.
+  // The framing is checked first, because its messages say more than Beast's codes.
   SKIFF_TRY(auto framing, explicit_framing(reader.headers, reader.version));
   if (!read) return refuse("the header is not valid HTTP");
 
@@ -299,7 +300,7 @@ Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_
   auto framing = explicit_framing(reader.headers, reader.version);
   if (!framing) return bad(std::move(framing.error().error.message));
   if (!read) return bad("the header is not valid HTTP");
-  // Beast takes any three digits.
+  // Beast accepts any three digits.
   if (reader.status < 100) return bad("the status is not a number from 100 to 999");
 
   HttpResponseHead response{.status = reader.status,

@@ -13,10 +13,10 @@ namespace skiff::protocol {
 struct HeadLimits {
   std::size_t header_bytes = 32 * 1024;
   std::size_t target_bytes = 8 * 1024;
-  bool bare_feeds = false;  ///< lines may also end with a line feed alone, as clients take it from servers
+  bool bare_feeds = false;  ///< lines may also end with a bare line feed, which clients accept from servers
 };
 
-/// A request that is answered without a handler, with this status; the connection ends then.
+/// The failure of a request that gets a response with this status without a handler; the connection then ends.
 struct HeadFailure {
   unsigned status = 400;
   Error error;
@@ -25,36 +25,36 @@ struct HeadFailure {
 template <class T>
 using HeadResult = std::expected<T, HeadFailure>;
 
-/// Looks for the end of a head in bytes that grow, each byte once.
+/// Finds the end of a head in a growing buffer; it looks at each byte once.
 class HeadScanner {
  public:
   explicit HeadScanner(HeadLimits limits) : limits_{limits} {}
-  /// The size of the head with its empty line, 0 if it is not complete. `bytes` begins with what was given before.
-  /// 400 on a line that does not end as it has to, 414 and 431 above the limits.
+  /// Returns the size of the head with its empty line, 0 if it is incomplete. `bytes` begins with the bytes of the
+  /// earlier calls. Errors: 400 for a wrong line end, 414 and 431 above the limits.
   [[nodiscard]] HeadResult<std::size_t> scan(std::string_view bytes);
 
  private:
   HeadLimits limits_;
-  std::size_t first_line_ = 0;  ///< its size, once it is complete
+  std::size_t first_line_ = 0;  ///< size of the first line, once it is complete
   std::size_t line_start_ = 0;
   std::size_t scanned_ = 0;
 };
 
-/// The same head with CRLF at the end of each line (`HeadLimits::bare_feeds`).
+/// Returns the head with CRLF at the end of each line (`HeadLimits::bare_feeds`).
 [[nodiscard]] std::string with_returns(std::string_view head);
 
-/// True for a header field's name or a method (RFC 9110, 5.6.2).
+/// Returns true for a valid name of a header field or method (RFC 9110, 5.6.2).
 [[nodiscard]] bool is_token(std::string_view text) noexcept;
-/// True if nothing in it is a control character other than a tab.
+/// Returns true if the only control characters are tabs.
 [[nodiscard]] bool is_field_value(std::string_view text) noexcept;
 
-/// Checks and splits a whole head, which `HeadScanner` has found. Everything about which two parties could disagree is
-/// refused: 400; a version other than 1.0 and 1.1 is 505, a transfer coding other than chunked 501, an expectation
+/// Checks and splits a whole head that `HeadScanner` has found. It refuses everything about which two parties could
+/// disagree: 400. A version other than 1.0 and 1.1 is 505, a transfer coding other than chunked 501, an expectation
 /// other than 100-continue 417.
 [[nodiscard]] HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes);
 
-/// The same for the head of a response to a request with this method. A status without the space behind it, which
-/// belongs there also without a reason, is taken.
+/// Checks and splits the head of a response to a request with this method. A status line without the space after the
+/// status, which is required even without a reason, is accepted.
 [[nodiscard]] Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_view request_method);
 
 }  // namespace skiff::protocol

@@ -22,20 +22,20 @@
 namespace skiff::protocol {
 namespace {
 
-/// What is read of a body at once, and all that is kept of it, unless there is a large block for it.
+/// The bytes of one read of a body, and all that is kept of it, unless it has a large block.
 constexpr std::size_t kRelayed = 64 * 1024;
-/// How long a client that has ended its direction waits in silence.
+/// How long a client that has ended its direction waits without a byte of the response.
 constexpr std::chrono::milliseconds kShutPatience{5'000};
-/// The same when the budget for what is received has no more.
+/// The block size when the budget for unread bytes is used up.
 constexpr std::size_t kLeastRelayed = 4 * 1024;
-/// What is counted for it: the connection that it is read from may keep as much beside it.
+/// The bytes counted for a block: the connection that it is read from may buffer as many.
 constexpr std::size_t kHeld = 2 * kRelayed;
-/// A receiver that takes longer for a large block does not go faster by it, and keeps it from others.
+/// A receiver that takes longer for a large block gains no speed from it, and keeps it from others.
 constexpr std::chrono::microseconds kSlow{200'000};
-/// After so many bytes others get the reactor.
+/// After this many bytes, other tasks get the reactor.
 constexpr std::size_t kRelayedAtOnce = 1024 * 1024;
 
-/// What the two directions know of each other.
+/// The state that both directions share.
 struct Relay {
   Relay(HttpExchange* http_in, HttpClient* server_in, RelayOptions options_in, bool asks_for_upgrade_in)
       : http{*http_in},
@@ -51,7 +51,7 @@ struct Relay {
         silence{http.executor(), [this] { leave(); }},
         end{http.executor(), options.ends, [this] { give_up({Errc::unauthenticated, std::string{kExpired}}); }} {}
 
-  /// Ends both directions for a reason that the client is told, if it can be.
+  /// Ends both directions; the client is told the reason, if possible.
   void give_up(Error error) {
     if (!reason) reason = std::move(error);
     server.close();
@@ -59,8 +59,8 @@ struct Relay {
 
   void leave() { give_up({Errc::cancelled, "the client has left"}); }
 
-  /// The client has ended its direction: as nc does that has said all, or for good. A connection tells no difference
-  /// before something is sent, so it is given time for as long as something comes for it.
+  /// The client has ended its direction: either it has sent everything, as nc does, or it is gone. Only a send would
+  /// show the difference, so the client gets time while the response makes progress.
   void client_has_shut() {
     shut = true;
     silence.expires_after(kShutPatience);
@@ -69,14 +69,14 @@ struct Relay {
     if (shut) silence.expires_after(kShutPatience);
   }
 
-  /// Before a silence that may last: either side could vanish in it.
+  /// Call it before a silence of any length, in which either side could vanish.
   void probe_both() {
     if (std::exchange(probed, true)) return;
     http.probe_peer(options.probe_idle);
     server.probe_peer(options.probe_idle);
   }
 
-  /// What the client is told instead of an answer.
+  /// Returns the error that the client gets instead of a response.
   Error failure(Error error) {
     if (reason) return std::move(*reason);
     if (late) {
@@ -91,7 +91,7 @@ struct Relay {
   RelayOptions options;
   bool has_body;
   bool asks_for_upgrade;
-  bool answered = false;  ///< its head has come
+  bool answered = false;  ///< the head of the response has come
   bool late = false;
   bool shut = false;  ///< the client has ended its direction
   bool probed = false;
@@ -101,7 +101,7 @@ struct Relay {
   Expiry end;
 };
 
-/// Lets others have the reactor after each `kRelayedAtOnce` bytes: where both sides are fast nothing else waits.
+/// Lets other tasks have the reactor after each `kRelayedAtOnce` bytes: with two fast sides no call waits.
 class Turn {
  public:
   explicit Turn(Executor executor) : executor_{executor} {}
@@ -117,7 +117,7 @@ class Turn {
   std::size_t bytes_ = 0;
 };
 
-/// Where a body's next bytes go. While its sender is silent, which may be for long, there is none.
+/// The memory for a body's next bytes. It is released while the sender is silent, which may take long.
 class Block {
  public:
   explicit Block(Relay* relay)
@@ -129,7 +129,7 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// Whether it may be held for nothing: the last read did not fill it, or others may want it more.
+  /// Whether the block may be useless: the last read did not fill it, or others may need it more.
   [[nodiscard]] bool is_idle() const noexcept { return is_large() || last_ < size_ || !bytes_; }
   void release() noexcept {
     large_part_.set(0);
@@ -137,7 +137,7 @@ class Block {
     bytes_.reset();
     size_ = 0;
   }
-  /// A large one when the last read would have filled a small one.
+  /// Returns a large block when the last read would have filled a small one.
   [[nodiscard]] std::span<char> room() {
     const bool is_fast = large_ != nullptr && !is_slow_ && last_ >= kRelayed;
     if (is_large() && !is_fast) release();
@@ -152,7 +152,7 @@ class Block {
     last_ = size;
     return {bytes_.get(), size};
   }
-  /// How long the receiver took for what was read.
+  /// Sets how long the receiver took for the bytes of the last read.
   void taken_in(std::chrono::steady_clock::duration time) noexcept {
     is_slow_ = time > kSlow * last_ / LargeBlocks::kBytes;
   }
@@ -175,7 +175,7 @@ class Block {
   bool is_slow_ = false;
 };
 
-/// The next bytes of the request's body, none at its end.
+/// Reads the next bytes of the request's body, none at its end.
 Task<Result<std::string_view>> read_request(HttpExchange* http, Block* block) {
   if (block->is_idle() && !http->has_body()) {
     block->release();
@@ -185,7 +185,7 @@ Task<Result<std::string_view>> read_request(HttpExchange* http, Block* block) {
   co_return block->read(got);
 }
 
-/// The same of the answer's, which may be silent for as long as both sides are there.
+/// Reads the next bytes of the response's body, which may be silent while both sides are there.
 Task<Result<std::string_view>> read_answer(Relay* relay, Block* block) {
   HttpClient& server = relay->server;
   if (block->is_idle() && !server.has_more()) {
@@ -197,7 +197,7 @@ Task<Result<std::string_view>> read_answer(Relay* relay, Block* block) {
   co_return block->read(got);
 }
 
-/// False when the client's side has failed. A server that takes no more of it may have answered already.
+/// Returns false when the client's side has failed. A server that stops reading may have responded already.
 Task<bool> send_body(Relay* relay) {
   Block block{relay};
   Turn turn{relay->http.executor()};
@@ -216,14 +216,14 @@ Task<bool> send_body(Relay* relay) {
     if (!sent) co_return true;
     co_await turn.took(bytes->size());
   }
-  // What fails here shows in the answer that does not come.
+  // If this fails, the missing response shows it.
   Headers trailers = forwarded_trailers(relay->http.trailers());
   if (relay->options.trailer_fields != nullptr) relay->options.trailer_fields(trailers);
   (void)co_await relay->server.finish(std::move(trailers));
   co_return true;
 }
 
-/// The rest of the request, and then a watch over the client, for as long as the answer takes.
+/// Sends the rest of the request, then watches the client during the response.
 Task<> send_request(Relay* relay) {
   try {
     if (relay->has_body && !co_await send_body(relay)) co_return;
@@ -240,7 +240,7 @@ Task<> send_request(Relay* relay) {
   }
 }
 
-/// As the server gave it; the answer to HEAD has one, and no body.
+/// Returns the length that the server stated; the response to HEAD has one, but no body.
 std::optional<std::uint64_t> length_of(const HttpResponseHead& head) {
   const std::string_view text = head.headers.get("Content-Length");
   std::uint64_t length = 0;
@@ -286,7 +286,7 @@ Task<Result<>> send_answer(Relay* relay) {
   const auto length = length_of(*head);
   HttpResponse answer{.status = head->status, .headers = forwarded_answer(*head), .body = {}};
   if (relay->options.change_answer) relay->options.change_answer(answer.headers);
-  // A head whose body has come with it goes out with that.
+  // The head is sent together with body bytes that have come already.
   const bool at_once = relay->server.has_more();
   auto begun = co_await relay->http.start(std::move(answer), length,
                                           at_once ? HttpExchange::Send::with_first_write : HttpExchange::Send::now);
@@ -294,7 +294,7 @@ Task<Result<>> send_answer(Relay* relay) {
   co_return co_await send_answer_body(relay);
 }
 
-/// What has come behind a head, for the other side.
+/// Sends the other side the bytes that have come after a head.
 Task<Result<>> send_buffered(Upgraded* from, Stream* to, std::chrono::milliseconds stall) {
   const std::string bytes = std::exchange(from->buffered, {});
   const std::array<std::string_view, 1> parts{bytes};

@@ -21,42 +21,42 @@
 
 namespace skiff::protocol {
 
-/// What one connection may use.
+/// The limits of one connection.
 struct ConnectionLimits {
-  std::size_t header_bytes = 32 * 1024;           ///< all of the head; more is 431
-  std::size_t target_bytes = 8 * 1024;            ///< more is 414
+  std::size_t header_bytes = 32 * 1024;           ///< limit for the whole head; more is 431
+  std::size_t target_bytes = 8 * 1024;            ///< limit for the target; more is 414
   std::chrono::milliseconds header_time{10'000};  ///< from accept or a request's first byte to the end of its head: 408
   std::chrono::milliseconds body_idle_time{30'000};     ///< longest pause within a body: 408
-  std::chrono::milliseconds keep_alive_time{75'000};    ///< between requests; then closed without a word
-  std::chrono::milliseconds stranger_idle_time{5'000};  ///< the same, at most, until the connection is vouched for
-  std::chrono::milliseconds write_stall_time{30'000};   ///< without the peer taking a byte; then closed
-  std::size_t answers_bytes = 128 * 1024 * 1024;        ///< that wait for clients, see HeldAnswers
-  std::size_t drain_bytes = 256 * 1024;         ///< of an unread body, to keep the connection; else it is closed
-  std::chrono::milliseconds drain_time{5'000};  ///< for all of an unread body; the same
-  PlaceLimits places = {};                      ///< at the same time, see Places
+  std::chrono::milliseconds keep_alive_time{75'000};    ///< between requests; then closed silently
+  std::chrono::milliseconds stranger_idle_time{5'000};  ///< as `keep_alive_time`, until the connection is authenticated
+  std::chrono::milliseconds write_stall_time{30'000};   ///< without progress of the peer; then closed
+  std::size_t answers_bytes = 128 * 1024 * 1024;        ///< limit for waiting responses, see HeldAnswers
+  std::size_t drain_bytes = 256 * 1024;         ///< unread body bytes that are read to keep the connection; else it is
+                                                ///< closed
+  std::chrono::milliseconds drain_time{5'000};  ///< time for an unread body; else the connection is closed
+  PlaceLimits places = {};                      ///< limits of simultaneous connections, see Places
 };
 
 struct HttpServerOptions {
   ConnectionLimits limits = {};
-  /// What `Server` says where an answer has none of its own; empty: nothing.
+  /// The value of `Server` in responses without one of their own; empty: no field.
   std::string name = {};
-  /// The handler looks at `Target::fault` itself, because it passes some targets on as they are. Else such a request is
-  /// answered with 400.
+  /// The handler checks `Target::fault` itself, because it passes some targets on unchanged. Otherwise such a request
+  /// gets a 400.
   bool takes_faulty_targets = false;
-  /// For what is received and not yet used: 503 when there is no room. Null: without a limit. It must outlive the
-  /// server.
+  /// The budget for unread bytes: 503 when it has no room. Null: no limit. It must outlive the server.
   ReceiveBudget* received = nullptr;
-  /// Answers a request. The exchange lives until the returned task ends.
+  /// Handles a request. The exchange lives until the returned task ends.
   std::function<Task<>(HttpExchange&)> handler;
-  /// Called when a connection finds no free descriptor. True: there may be one now.
+  /// Called when a new connection finds no free descriptor. Returns true if one may be free now.
   std::function<bool()> out_of_descriptors = {};
-  /// Makes the response to what never reaches the handler (broken requests) or where it failed (500). Default: plain
-  /// text.
+  /// Creates the response to requests that never reach the handler (broken ones) or whose handler failed (500).
+  /// Default: plain text.
   std::function<HttpResponse(unsigned status, const Error& error)> error_response = {};
 };
 
-/// Serves HTTP/1.1 and 1.0: keep-alive, pipelining, chunked bodies both ways, upgrades. Everybody may connect, and
-/// whoever is not vouched for (HttpExchange) makes room for others (Places). Reactor thread only.
+/// Serves HTTP/1.1 and 1.0: keep-alive, pipelining, chunked bodies in both directions, upgrades. Any client may
+/// connect; unauthenticated connections (HttpExchange::vouch) make room for others (Places). Reactor thread only.
 class HttpServer {
  public:
   HttpServer(Executor executor, HttpServerOptions options);
@@ -65,16 +65,16 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Accepts from `listener` until that is closed or `stop()`; any number of listeners. With `tls`, speaks TLS on it.
+  /// Accepts from `listener` until it is closed or `stop()`; any number of listeners. With `tls`, it speaks TLS.
   void listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls = nullptr);
   /// Serves one connected socket.
   void serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext> tls = nullptr);
 
-  /// From now on responses end their connection, and idle connections are closed. Listening goes on.
+  /// From now on each response ends its connection, and idle connections are closed. Listening continues.
   void drain();
-  /// After `drain()`: ends when no connection is left, or after `limit`.
+  /// After `drain()`: waits until no connection is left, or for `limit`.
   [[nodiscard]] Task<> drained(std::chrono::milliseconds limit);
-  /// Closes the listeners, cancels every handler and connection, and waits until they have ended.
+  /// Closes the listeners, cancels all handlers and connections, and waits until they have ended.
   [[nodiscard]] Task<> stop();
 
   [[nodiscard]] std::size_t connections() const noexcept;

@@ -8,7 +8,7 @@
 namespace skiff::protocol {
 namespace {
 
-/// A URL with an authority, in two: "http://host" and "/path?query", which may be empty.
+/// A URL with an authority, split: "http://host" and "/path?query", which may be empty.
 struct SplitUrl {
   std::string_view origin;
   std::string_view rest;
@@ -22,7 +22,7 @@ std::optional<SplitUrl> split_url(std::string_view url) {
   return SplitUrl{.origin = url.substr(0, end), .rest = url.substr(end)};
 }
 
-/// Of a list that each intermediary makes longer, what the first one has said.
+/// Returns the first intermediary's entry in a list to which each intermediary appends.
 std::string_view first_member(std::string_view list) {
   list = list.substr(0, list.find(','));
   list.remove_prefix(std::min(list.find_first_not_of(" \t"), list.size()));
@@ -61,7 +61,7 @@ ServerNames::ServerNames(const HttpRequest& request, const Headers& forwarded, s
   };
   const bool is_plain = same_text(scheme, "http");
   if (is_plain) know_as("http");
-  // Where nobody has said it, a proxy in front may have ended the page's TLS.
+  // If no intermediary has stated the scheme, a proxy in front may have terminated TLS.
   if (same_text(scheme, "https") || (is_plain && !request.headers.contains("X-Forwarded-Proto"))) know_as("https");
 }
 
@@ -74,7 +74,7 @@ std::optional<std::string> ServerNames::referer_for_server(std::string_view refe
   const auto url = split_url(referer);
   if (!url || !prefix_ || !is_known_as(url->origin)) return std::nullopt;
   std::string_view rest = url->rest;
-  // "/" alone is what a page says that tells its origin and no more (Referrer-Policy: origin).
+  // "/" alone is the Referer of a page that sends only its origin (Referrer-Policy: origin).
   if (!rest.empty() && rest != "/") {
     if (!is_below(rest, *prefix_)) return std::nullopt;
     rest.remove_prefix(prefix_->size());
@@ -88,9 +88,9 @@ std::optional<std::string> ServerNames::location_for_client(std::string_view loc
   if (!url || !prefix_) return std::nullopt;
   if (!is_origin_of(url->origin, "http", own_) && !is_origin_of(url->origin, "https", own_)) return std::nullopt;
   std::string path = with_slash(url->rest);
-  // A server that knows where it is has put it there itself.
+  // A server that knows its prefix has added it itself.
   if (!is_below(path, *prefix_)) path = *prefix_ + path;
-  std::erase(path, '\t');  // as browsers do (WHATWG URL, 4.4): "/\t/elsewhere" is "//elsewhere" to them
+  std::erase(path, '\t');  // as browsers do (WHATWG URL, 4.4): they read "/\t/elsewhere" as "//elsewhere"
   return leads_to_another_host(path) ? "/." + path : path;
 }
 

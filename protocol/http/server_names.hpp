@@ -9,21 +9,22 @@
 
 namespace skiff::protocol {
 
-/// A server that its clients ask for by another name than the one that it is told in Host: a dev server behind a
-/// preview is "3000-box.example.com" to its pages, and "localhost:3000" to itself. Where one of the two speaks of the
-/// server by its name, the other one gets the name that it knows. What names somebody else stays as it is.
+/// Translates the two names of a server: the name that clients use, and the one in its Host field. A dev server behind
+/// a preview is "3000-box.example.com" to its pages, and "localhost:3000" to itself. Fields with the name of one side
+/// are rewritten to the name that the other side knows; other names are unchanged.
 class ServerNames {
  public:
-  /// `own` is what the server gets as Host. What clients call it is X-Forwarded-Host, -Proto and -Prefix of
-  /// `forwarded`, as `forwarded_request` has made them. `request` itself says whether somebody knew the scheme.
+  /// `own` is the Host that the server gets. X-Forwarded-Host, -Proto and -Prefix of `forwarded`, as
+  /// `forwarded_request` has created them, are the clients' name. `request` shows whether an intermediary knew the
+  /// scheme.
   ServerNames(const HttpRequest& request, const Headers& forwarded, std::string own);
 
-  /// Origin and Referer of the server's own pages, who are of the server's own origin for it, too. An Origin that was
-  /// changed takes X-Forwarded-Host and -Proto along: some servers compare it with these instead of Host. A foreign
-  /// page's Origin, "null", and the Referer of another application below the same host stay.
+  /// Rewrites Origin and Referer of the server's own pages to the server's own origin. A rewritten Origin also changes
+  /// X-Forwarded-Host and -Proto, because some servers compare it with these instead of Host. The Origin of a foreign
+  /// page, "null", and the Referer of another application on the same host stay.
   void tell_server(Headers& fields) const;
 
-  /// A Location that leads to the server by its own name becomes one by its path alone, for the client.
+  /// Rewrites a Location with the server's own name to a path alone, for the client.
   void tell_client(Headers& fields) const;
 
  private:
@@ -32,8 +33,8 @@ class ServerNames {
   [[nodiscard]] std::optional<std::string> location_for_client(std::string_view location) const;
 
   std::string own_;
-  std::vector<std::string> outer_;     ///< origins, as `normal_origin` has them
-  std::optional<std::string> prefix_;  ///< "" or "/a/b"; nothing: it can not be trusted as a path
+  std::vector<std::string> outer_;     ///< origins in the form of `normal_origin`
+  std::optional<std::string> prefix_;  ///< "" or "/a/b"; nothing: it is not a safe path
 };
 
 }  // namespace skiff::protocol

@@ -13,7 +13,7 @@ std::unexpected<Error> bad_target(std::string why) {
   return fail(Errc::invalid_request, "the request's target " + std::move(why));
 }
 
-/// Decodes a part of a target. What can't be decoded stays as it was sent, and the first fault is kept.
+/// Decodes a part of a target. A part that cannot be decoded stays as it was sent; the first fault is kept.
 std::string decode_part(std::string_view text, Plus plus, std::optional<Error>& fault) {
   auto decoded = percent_decode(text, plus);
   if (decoded) return std::move(*decoded);
@@ -21,7 +21,7 @@ std::string decode_part(std::string_view text, Plus plus, std::optional<Error>& 
   return std::string{text};
 }
 
-/// Adds the decoded pieces of a query; a piece without `=` has an empty value, empty pieces are nothing.
+/// Adds the decoded pieces of a query; a piece without `=` has an empty value, empty pieces are skipped.
 void parse_query(std::string_view text, Target& target) {
   while (!text.empty()) {
     const std::size_t end = text.find('&');
@@ -35,7 +35,7 @@ void parse_query(std::string_view text, Target& target) {
   }
 }
 
-/// The size of "http://authority" at the start of an absolute-form target, 0 if it is none.
+/// Returns the size of the scheme at the start of an absolute-form target, 0 for other forms.
 std::size_t scheme_size(std::string_view text) noexcept {
   for (const std::string_view scheme : {std::string_view{"http://"}, std::string_view{"https://"}}) {
     if (text.size() >= scheme.size() && same_text(text.substr(0, scheme.size()), scheme)) return scheme.size();

@@ -6,7 +6,7 @@ namespace skiff::protocol {
 namespace {
 
 constexpr std::size_t kLength = 55;  // 2 + 1 + 32 + 1 + 16 + 1 + 2
-constexpr unsigned kSampled = 1;     // the one flag of version 00
+constexpr unsigned kSampled = 1;     // the only flag of version 00
 
 bool is_hex(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -27,7 +27,7 @@ std::string valid_traceparent(std::string_view given) {
   if (given[2] != '-' || given[35] != '-' || given[52] != '-') return {};
   if (!is_hex(version) || !is_hex(trace) || !is_hex(parent) || !is_hex(flags)) return {};
   if (version == "ff" || is_zero(trace) || is_zero(parent)) return {};
-  // Version 00 ends here; a newer one may go on behind another dash.
+  // Version 00 ends here; a newer one may continue after another dash.
   if (given.size() > kLength && (version == "00" || given[kLength] != '-')) return {};
   if (version == "00") return std::string{given};
   const char last = flags[1];

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 constexpr std::size_t kSendBytes = std::size_t{64} << 10U;
-/// How long a client that is still sending is listened to after our end: closing at once with unread bytes would reset
-/// the connection, and the client could lose what it was told.
+/// How long to read from a client that is still sending after the server has ended: closing at once with unread bytes
+/// would reset the connection, and the client could lose the last frames.
 constexpr milliseconds kHttp2LingerTime{2'000};
 
 }  // namespace
@@ -46,7 +46,7 @@ Task<ServerConnection::Successor> Http2Connection::run() {
   } catch (...) {
     failure = std::current_exception();
   }
-  // The handlers learn it, end what they have begun, and are joined, also when this is cancelled.
+  // The handlers see the end, finish their work, and are joined, even if this task is cancelled.
   clock_.clear();
   stream_.close();
   session_.abandon();
@@ -70,7 +70,7 @@ Task<> Http2Connection::receive(Http2Connection* self) {
   for (;;) {
     const auto got = co_await self->stream_.read_some(buffer);
     if (!got || *got == 0) co_return;
-    if (!self->session_.reads()) continue;  // thrown away, until the client has heard why
+    if (!self->session_.reads()) continue;  // discarded, until the client has got the reason
     self->session_.feed({buffer.data(), *got});
     self->begin_requests();
     self->hold();
@@ -113,7 +113,7 @@ void Http2Connection::calm_down() {
 
 void Http2Connection::begin_requests() {
   for (auto& stream : session_.take_requests()) {
-    // A handler may outlive its stream, while it ends what it has begun.
+    // A handler may outlive its stream while it cleans up.
     if (handlers_.size() >= 2 * options_.session.streams) {
       session_.reset(*stream, Http2Code::refused_stream);
       continue;

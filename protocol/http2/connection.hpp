@@ -16,8 +16,8 @@
 
 namespace skiff::protocol {
 
-/// One connection of an Http2Server: moves the session's bytes, runs a handler for each of its requests, and sees to it
-/// that a client that is silent, gone or idle holds nothing for long.
+/// One connection of an Http2Server. It moves the session's bytes, runs a handler for each request, and limits how long
+/// a silent, vanished or idle client occupies resources.
 class Http2Connection final : public ServerConnection {
  public:
   Http2Connection(Stream stream, const Http2ServerOptions& options, Places::Place& place);
@@ -27,27 +27,27 @@ class Http2Connection final : public ServerConnection {
 
  private:
   friend class Http2Exchange;
-  /// What the clock waits for.
+  /// The event that the clock waits for.
   enum class Phase : unsigned char {
     greeting,   ///< the client's first SETTINGS
     idle,       ///< a request
-    active,     ///< a sign of life: PING goes out when there is none
-    asked,      ///< the same, after a PING
-    lingering,  ///< the client's end, after ours
+    active,     ///< bytes from the client; without any, PING is sent
+    asked,      ///< bytes from the client after a PING
+    lingering,  ///< the client's end, after the server's
   };
 
   [[nodiscard]] static Task<> receive(Http2Connection* self);
   [[nodiscard]] static Task<> send(Http2Connection* self);
   [[nodiscard]] static Task<> serve(Http2Connection* self, std::shared_ptr<Http2Stream> stream);
   void begin_requests();
-  /// What the session keeps has changed.
+  /// Updates the share of the budget after a change of the session's buffers.
   void hold();
   void calm_down();
-  /// Sets the clock by what there is to wait for.
+  /// Sets the clock for the next expected event.
   void look_around();
   void time_is_over();
   void enter(Phase phase, std::chrono::milliseconds limit);
-  /// There may be something to send.
+  /// Starts a send, if there are bytes to send.
   void wake();
 
   Stream stream_;

@@ -9,7 +9,8 @@
 namespace skiff::protocol {
 namespace {
 
-/// Uncounted of each message: a connection has hundreds of streams, and each of them a message that is not whole.
+/// The bytes of each message that are not counted: a connection has hundreds of streams, each with an incomplete
+/// message.
 constexpr std::size_t kFreeOfStream = 1024;
 
 std::unexpected<Error> stream_is_over() {
@@ -84,7 +85,7 @@ Task<Result<>> Http2Exchange::write(std::span<const std::string_view> parts) {
   const std::size_t size = total_size(parts);
   if (is_closed()) co_return stream_is_over();
   if (size == 0) co_return Result<>{};
-  // What is taken of them is theirs; when this frame goes, so does the right to look at them.
+  // The session copies the bytes that it takes; the destructor of this frame ends its access to the parts.
   struct Outbox {
     ~Outbox() {
       stream.outbox = {};

@@ -13,37 +13,37 @@
 namespace skiff::protocol {
 
 struct Http2ServerOptions {
-  /// Of a connection: how long its parts may take, and how many there may be.
+  /// Limits of a connection: times and counts.
   ConnectionLimits limits = {};
   Http2Limits session = {};
-  /// For what is received and not yet used: a client that finds no room is told ENHANCE_YOUR_CALM. Null: without a
-  /// limit. It must outlive the server.
+  /// The budget for unread bytes: a client that finds no room gets ENHANCE_YOUR_CALM. Null: no limit. It must outlive
+  /// the server.
   ReceiveBudget* received = nullptr;
-  /// With streams open and nothing heard for so long, the client is asked for a sign of life.
+  /// With open streams and no byte from the client for this long, the server sends a PING.
   std::chrono::milliseconds ping_interval{15'000};
-  /// Answers a request. The exchange lives until the returned task ends.
+  /// Handles a request. The exchange lives until the returned task ends.
   std::function<Task<>(Http2Exchange&)> handler = {};
-  /// Called when a connection finds no free descriptor. True: there may be one now.
+  /// Called when a new connection finds no free descriptor. Returns true if one may be free now.
   std::function<bool()> out_of_descriptors = {};
 };
 
 /// Serves HTTP/2 over plain TCP with prior knowledge (RFC 9113, 3.3): no upgrade, no TLS. A stream's handler is a task
-/// of its connection. Everybody may connect, and whoever is not vouched for makes room for others (Places). Reactor
-/// thread only.
+/// of its connection. Any client may connect; unauthenticated connections make room for others (Places). Reactor thread
+/// only.
 class Http2Server {
  public:
   Http2Server(Executor executor, Http2ServerOptions options);
   Http2Server(const Http2Server&) = delete;
   Http2Server& operator=(const Http2Server&) = delete;
 
-  /// Accepts from `listener` until that is closed or `stop()`; any number of listeners.
+  /// Accepts from `listener` until it is closed or `stop()`; any number of listeners.
   void listen(std::shared_ptr<Listener> listener) { connections_.listen(std::move(listener)); }
 
-  /// From now on clients are told that no further request is taken (GOAWAY), and connections end with their last one.
+  /// From now on no further request is accepted (GOAWAY), and each connection ends with its last request.
   void drain() { connections_.drain(); }
-  /// After `drain()`: ends when no connection is left, or after `limit`.
+  /// After `drain()`: waits until no connection is left, or for `limit`.
   [[nodiscard]] Task<> drained(std::chrono::milliseconds limit) { return connections_.drained(limit); }
-  /// Closes the listeners, cancels every handler and connection, and waits until they have ended.
+  /// Closes the listeners, cancels all handlers and connections, and waits until they have ended.
   [[nodiscard]] Task<> stop() { return connections_.stop(); }
 
   [[nodiscard]] std::size_t connections() const noexcept { return connections_.open(); }

@@ -12,7 +12,7 @@
 
 namespace skiff::protocol {
 
-/// Why a stream or connection ends (RFC 9113, 7).
+/// Reasons for the end of a stream or connection (RFC 9113, 7).
 enum class Http2Code : std::uint32_t {
   no_error = 0,
   protocol_error = 1,
@@ -32,28 +32,28 @@ struct Http2Request {
   Headers headers;        ///< without the pseudo-header fields
 };
 
-/// One stream of a session, shared by the session, which moves its bytes, and the exchange that answers it. Reactor
+/// One stream of a session. The session, which moves its bytes, and the exchange, which responds, share it. Reactor
 /// thread only.
 struct Http2Stream {
   Http2Stream(Executor executor, std::int32_t id_in) : id{id_in}, changed{executor} {}
 
   const std::int32_t id;
   Http2Request request;
-  std::size_t header_bytes = 0;  ///< of its header section so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts
-  std::size_t kept_bytes = 0;    ///< of these, what is kept
-  bool announced = false;        ///< its head is whole: `Http2Session::take_requests` has given it
+  std::size_t header_bytes = 0;  ///< size of its header section so far, as SETTINGS_MAX_HEADER_LIST_SIZE counts
+  std::size_t kept_bytes = 0;    ///< bytes of it that are kept
+  bool announced = false;        ///< its head is complete: `Http2Session::take_requests` has returned it
 
-  std::string inbox;         ///< came and was not read; the windows bound it
-  bool is_given_up = false;  ///< its handler gets no more of it
-  bool ended = false;        ///< no byte of the request follows
+  std::string inbox;         ///< bytes that have come and were not read; the windows limit them
+  bool is_given_up = false;  ///< its handler gets no more bytes
+  bool ended = false;        ///< the request has no more bytes
 
-  std::span<const std::string_view> outbox;  ///< what a write waits to have taken; its owner keeps it alive
-  std::size_t taken = 0;                     ///< of the first part
-  bool answered = false;                     ///< its response's head was queued
-  std::optional<Headers> trailers;           ///< they end the response when the outbox is empty
+  std::span<const std::string_view> outbox;  ///< parts that a write waits for; their owner keeps them alive
+  std::size_t taken = 0;                     ///< bytes taken from the first part
+  bool answered = false;                     ///< the head of its response was queued
+  std::optional<Headers> trailers;           ///< sent at the end of the response, when the outbox is empty
 
-  std::optional<Http2Code> closed;  ///< it is over: no_error when both sides had said all
-  Event changed;                    ///< something of the above has
+  std::optional<Http2Code> closed;  ///< the stream has ended: no_error when both sides have finished
+  Event changed;                    ///< notified of changes of the members above
 };
 
 }  // namespace skiff::protocol

@@ -16,7 +16,7 @@ constexpr std::string_view kStandard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 constexpr std::string_view kUrlSafe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::uint8_t kNone = 0xFF;
 
-/// Two characters for each 12 bits: half the look-ups of one for each 6.
+/// Two characters for each 12 bits: half the look-ups of one character for each 6 bits.
 using Pairs = std::array<std::array<char, 2>, 4096>;
 constexpr Pairs pairs_of(std::string_view alphabet) {
   Pairs pairs{};
@@ -42,8 +42,8 @@ struct Progress {
 };
 
 #if defined(__x86_64__)
-/// 24 bytes become 32 characters a step (W. Mula and D. Lemire, "Faster Base64 encoding and decoding using AVX2
-/// instructions", 2018). A step reads 4 bytes before its input, so the first goes another way.
+/// Each step encodes 24 bytes to 32 characters (W. Mula and D. Lemire, "Faster Base64 encoding and decoding using AVX2
+/// instructions", 2018). A step reads 4 bytes before its input, so the caller encodes the first bytes otherwise.
 __attribute__((target("avx2"))) Progress encode_avx2(const char* from, const char* end, char* to) noexcept {
   const __m256i spread = _mm256_setr_epi8(5, 4, 6, 5, 8, 7, 9, 8, 11, 10, 12, 11, 14, 13, 15, 14,  //
                                           1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
@@ -56,7 +56,7 @@ __attribute__((target("avx2"))) Progress encode_avx2(const char* from, const cha
     const __m256i low =
         _mm256_mullo_epi16(_mm256_and_si256(bytes, _mm256_set1_epi32(0x003f03f0)), _mm256_set1_epi32(0x01000010));
     const __m256i sixes = _mm256_or_si256(high, low);
-    // The range of a value picks what to add to get its letter.
+    // The range of a value selects the offset to its letter.
     const __m256i range =
         _mm256_sub_epi8(_mm256_subs_epu8(sixes, _mm256_set1_epi8(51)), _mm256_cmpgt_epi8(sixes, _mm256_set1_epi8(25)));
     const __m256i text = _mm256_add_epi8(sixes, _mm256_shuffle_epi8(shifts, range));
@@ -82,7 +82,7 @@ Progress encode_scalar(const char* from, const char* end, char* to) noexcept {
   return {from, to};
 }
 
-/// Standard alphabet with padding; returns the end.
+/// Encodes with the standard alphabet and padding; returns the end.
 char* encode(const char* from, const char* end, char* to) noexcept {
 #if defined(__x86_64__)
   if (end - from >= 64 && has_avx2()) {
@@ -129,7 +129,7 @@ std::optional<std::string> decode(std::string_view text, const std::array<std::u
       const std::uint32_t word = a << 18 | b << 12 | c << 6;
       *to++ = static_cast<char>(word >> 16);
       if (left == 3) *to++ = static_cast<char>(word >> 8);
-      if ((word & (left == 3 ? 0xFFU : 0xFFFFU)) != 0) wrong = kNone;  // bits that encode nothing
+      if ((word & (left == 3 ? 0xFFU : 0xFFFFU)) != 0) wrong = kNone;  // unused bits must be zero
     }
     good = wrong < 64;
     return static_cast<std::size_t>(to - data);

@@ -12,15 +12,16 @@ namespace skiff::protocol {
   return (bytes + 2) / 3 * 4;
 }
 
-/// Appends the encoding with padding; by vector instructions where the processor has them. Never a view into `out`.
+/// Appends the encoding with padding, with vector instructions where the processor has them. `bytes` must not be a view
+/// into `out`.
 void append_base64(std::string& out, std::string_view bytes);
 
 [[nodiscard]] std::string encode_base64(std::string_view bytes);
 [[nodiscard]] std::string encode_base64url(std::string_view bytes);
 
-/// Strict: only the alphabet, padding exactly where it belongs, unused bits zero, no white space; else nothing.
+/// Decodes strictly: only the alphabet, exact padding, unused bits zero, no white space; else returns nothing.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
-/// The same for the url-safe alphabet; padding is refused.
+/// Decodes the url-safe alphabet; padding is refused.
 [[nodiscard]] std::optional<std::string> decode_base64url(std::string_view text);
 
 }  // namespace skiff::protocol

@@ -9,8 +9,8 @@
 
 namespace skiff::protocol {
 
-/// True when AVX2 code may run. glibc looked at start already: asking the processor again would cost some 10 us per
-/// CPUID instruction in a nested virtual machine.
+/// Returns true when AVX2 code may run. It reads glibc's result from the start of the program: each CPUID instruction
+/// costs some 10 us in a nested virtual machine.
 inline bool has_avx2() noexcept {
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
   return CPU_FEATURE_ACTIVE(AVX2) != 0;

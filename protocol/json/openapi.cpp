@@ -12,7 +12,7 @@
 namespace skiff::protocol {
 namespace {
 
-// Ordered, so that the document reads in the order it was declared in, and is the same each time.
+// Ordered, so that the document has the order of the declarations and is reproducible.
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson parsed(std::string_view schema) {
@@ -53,7 +53,7 @@ class Document {
     if (operation.scope.empty()) {
       entry["security"] = OrderedJson::array();
     } else {
-      // The scopes of a scheme that isn't OAuth have no place beside it (OpenAPI 3.0.3, Security Requirement Object).
+      // OpenAPI 3.0.3 (Security Requirement Object) allows scopes only for OAuth schemes.
       entry["security"] = {{{"bearer", OrderedJson::array()}}, {{"token", OrderedJson::array()}}};
       entry["x-scope"] = operation.scope;
     }
@@ -106,7 +106,7 @@ class Document {
     schemas_.try_emplace(name, std::move(schema));
   }
 
-  /// One that stands where it is used; those that have a name inside of it are components.
+  /// Returns an inline schema; named schemas inside of it become components.
   OrderedJson inline_schema(std::string_view json) {
     OrderedJson holder{{"items", parsed(json)}};
     name_inner_schemas(holder, schemas_);
@@ -177,7 +177,7 @@ class Document {
     auto statuses = operation.problems;
     std::ranges::sort(statuses);
     for (const unsigned status : statuses) out.emplace(std::to_string(status), OrderedJson(problem));
-    // A generator for Go takes whatever has json in its name for the problem of a default answer.
+    // A generator for Go takes every content type with "json" in its name for the problem of a default response.
     const auto has_lines = [](const ApiResponse& response) {
       return std::ranges::any_of(response.bodies,
                                  [](const ApiBody& body) { return body.content_type == "application/x-ndjson"; });

@@ -6,12 +6,11 @@
 #include <string_view>
 #include <vector>
 
-/// What a route table says about itself, and the OpenAPI 3.0 document made from it.
+/// The description of a route table, and the OpenAPI 3.0 document generated from it.
 namespace skiff::protocol {
 
-/// A JSON Schema in text (see `json_schema<T>()`). With a name it becomes a component that operations refer to;
-/// without, it stands where it is used. Schemas inside of it that have a `title` become components of that name. Empty
-/// json: no schema.
+/// A JSON Schema as text (see `json_schema<T>()`). A named schema becomes a component that operations refer to; a
+/// schema without a name is inline. Inner schemas with a `title` become components of that name. Empty json: no schema.
 struct SchemaRef {
   std::string name = {};
   std::string json = {};
@@ -24,7 +23,7 @@ struct ApiParameter {
   std::string help = {};
   std::string schema = R"({"type":"string"})";
   bool required = false;  ///< path parameters always are
-  bool repeated = false;  ///< `schema` is that of one of them
+  bool repeated = false;  ///< `schema` is that of one value
 };
 
 struct ApiBody {
@@ -40,7 +39,7 @@ struct ApiHeader {
 struct ApiResponse {
   unsigned status = 200;
   std::string description = {};
-  std::vector<ApiBody> bodies = {};  ///< one per content type that can be asked for
+  std::vector<ApiBody> bodies = {};  ///< one per content type that a client can ask for
   std::vector<ApiHeader> headers = {};
 };
 
@@ -52,12 +51,12 @@ struct ApiOperation {
   std::string description = {};
   std::string tag = {};
   std::string scope = {};                     ///< "read", "exec", "ports", "admin"; empty: no credential needed
-  std::vector<ApiParameter> parameters = {};  ///< path parameters that are missing here are added
+  std::vector<ApiParameter> parameters = {};  ///< missing path parameters are added
   std::vector<ApiBody> request = {};
   bool request_required = true;
   std::vector<ApiResponse> responses = {};
-  std::vector<unsigned> problems = {};  ///< statuses of the errors that it is known to give
-  ApiBody error = {};                   ///< what tells them, where that is not a problem document
+  std::vector<unsigned> problems = {};  ///< known statuses of its errors
+  ApiBody error = {};                   ///< body of its errors, unless that is a problem document
   bool websocket = false;               ///< adds 101 and 426
 };
 
@@ -65,15 +64,15 @@ struct ApiInfo {
   std::string title = {};
   std::string version = {};
   std::string description = {};
-  std::string server = {};                  ///< where clients look for it unless they are told; empty: not said
-  std::string key_field = "X-Skiff-Token";  ///< of a request that shows its credential without `Authorization`
+  std::string server = {};                  ///< default address of the server; empty: none
+  std::string key_field = "X-Skiff-Token";  ///< header for the credential of a request without `Authorization`
 };
 
-/// The document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation gets a
-/// `default` response of application/problem+json whose schema lists every error code, or of its own `error`, but for
-/// those that answer NDJSON; those with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403;
-/// `problems` are named one by one. `components` are schemas that no operation refers to, or that others refer to by
-/// $ref.
+/// Generates the document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation
+/// except those with an NDJSON response gets a `default` response of application/problem+json, whose schema lists every
+/// error code, or its own `error`. Operations with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a
+/// 401 and 403; `problems` are listed one by one. `components` are schemas that no operation refers to, or that others
+/// refer to by $ref.
 [[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
                                        std::span<const SchemaRef> components = {});
 

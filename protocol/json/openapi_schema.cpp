@@ -13,7 +13,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// What generators take as it is (OpenAPI 3.0.3, Schema Object).
+/// The keywords that generators support unchanged (OpenAPI 3.0.3, Schema Object).
 constexpr std::array<std::string_view, 19> kCommonWords{"type",
                                                         "format",
                                                         "description",
@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 19> kCommonWords{"type",
                                                         "$ref",
                                                         "additionalProperties"};
 
-/// Calls `visit` with each schema that stands directly inside this one.
+/// Calls `visit` with each schema directly inside this one.
 template <class Visit>
 void each_inner(OrderedJson& schema, Visit visit) {
   if (const auto members = schema.find("properties"); members != schema.end()) {
@@ -51,7 +51,7 @@ void each_inner(OrderedJson& schema, Visit visit) {
   }
 }
 
-/// Takes null off a schema that allows it beside one other; false: it doesn't.
+/// Removes null from a schema that allows null and one other type; returns false for another schema.
 bool take_null(OrderedJson& schema) {
   if (const auto type = schema.find("type"); type != schema.end() && type->is_array() && type->size() == 2) {
     if ((*type)[1] != "null") return false;
@@ -78,7 +78,7 @@ void give_format(OrderedJson& schema) {
   schema["format"] = most <= static_cast<std::uint64_t>(Narrow::max()) ? "int32" : "int64";
 }
 
-/// What only some tools understand, apart from what all do.
+/// Moves the keywords that only some tools understand to `x-json-schema`.
 void set_aside(OrderedJson& schema) {
   OrderedJson aside = OrderedJson::object();
   for (const auto& [word, value] : schema.items()) {
@@ -119,7 +119,7 @@ void to_openapi_3_0(OrderedJson& schema) {
   set_aside(schema);
   each_inner(schema, to_openapi_3_0);
   if (!is_nullable) return;
-  // Beside a $ref nothing else counts.
+  // A $ref excludes all other keywords.
   if (const auto to = schema.find("$ref"); to != schema.end()) {
     schema["allOf"] = OrderedJson::array({{{"$ref", *to}}});
     schema.erase("$ref");

@@ -7,20 +7,20 @@
 
 namespace skiff::protocol {
 
-/// Schemas by their names. Ordered, so that a document is the same each time.
+/// Schemas by name. Ordered, so that a document is reproducible.
 using Components = std::map<std::string, nlohmann::ordered_json>;
 
 inline constexpr std::string_view kComponentPrefix = "#/components/schemas/";
 
-/// Moves every schema with a `title` that stands inside `schema` to the component of that name, and leaves a `$ref`
-/// (with the `description` and `default` that were meant for the place). A `title` of `schema` itself is taken off.
+/// Moves every inner schema with a `title` to the component of that name, and leaves a `$ref` (with the `description`
+/// and `default` of its place). Removes the `title` of `schema` itself.
 void name_inner_schemas(nlohmann::ordered_json& schema, Components& components);
 
-/// A JSON Schema (2020-12) as an OpenAPI 3.0.3 document has it, which more generators of clients understand than 3.1:
-/// null is `nullable`, integers have a `format` by their bounds, and words that 3.0.3 lacks or that generators stumble
-/// over go to `x-json-schema`: merged into the schema they make it whole again. Those are rules between members and of
-/// names, patterns with escapes, and `default`, for which some send the value and some want the member always. A bound
-/// that no int64 holds is left out.
+/// Converts a JSON Schema (2020-12) to OpenAPI 3.0.3, which more client generators support than 3.1. Null becomes
+/// `nullable`; integers get a `format` by their bounds. Keywords that 3.0.3 lacks or that generators fail on move to
+/// `x-json-schema`; merged back, they restore the schema. These are rules between members and for names, patterns with
+/// escapes, and `default`, for which some generators send the value and some require the member. A bound outside of
+/// int64 is dropped.
 void to_openapi_3_0(nlohmann::ordered_json& schema);
 
 }  // namespace skiff::protocol

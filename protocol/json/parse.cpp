@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Builds a value from the parser's events, which is where nesting and repeated keys can still be seen.
+/// Builds a value from the parser's events, which still show nesting and repeated keys.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(const JsonLimits& limits) : limits_{limits} {}
@@ -34,7 +34,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // Its position is that of the last byte it has read, counted from 1; its text begins with its own tag.
+    // Its position is that of the last byte read, counted from 1; its text begins with the parser's own tag.
     problem_ =
         (error.id == 406 ? "a number is too large" : "not valid JSON") + (" at byte " + std::to_string(position));
     return false;
@@ -46,7 +46,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  /// Where the next value goes.
+  /// Returns the place of the next value.
   Json& place() {
     if (open_.empty()) return root_;
     if (open_.back()->is_object()) return *member_;
@@ -76,7 +76,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   const JsonLimits limits_;
   Json root_;
-  std::vector<Json*> open_;  // an open container is never moved: only the innermost one grows
+  std::vector<Json*> open_;  // an open container never moves: only the innermost one grows
   Json* member_ = nullptr;
   std::string problem_;
 };
@@ -87,11 +87,11 @@ Result<Json> parse_json(std::string_view text, JsonLimits limits) {
   if (text.size() > limits.max_bytes) {
     return fail(Errc::payload_too_large, "the JSON text has more than " + std::to_string(limits.max_bytes) + " bytes");
   }
-  // The parser takes a NUL for the end of its input, wherever it stands.
+  // The parser takes any NUL for the end of its input.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return fail(Errc::malformed_json, "not valid JSON at byte " + std::to_string(nul + 1));
   }
-  // An input that counts, so that errors which the parser does not place have a position too.
+  // The input counts bytes, so that errors without a position from the parser get one, too.
   struct Counting {
     using iterator_category = std::input_iterator_tag;
     using value_type = char;

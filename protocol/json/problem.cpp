@@ -11,7 +11,7 @@ struct Entry {
   std::string_view title;
 };
 
-// No `default`: a new code does not compile until it has its line here.
+// There is no `default`, so a new code does not compile without a line here.
 Entry entry(Errc code) noexcept {
   switch (code) {
     case Errc::invalid_request:

@@ -8,25 +8,25 @@
 
 #include "base/error.hpp"
 
-/// Errors as they go on the wire: problem documents (RFC 9457).
+/// Errors on the wire: problem documents (RFC 9457).
 namespace skiff::protocol {
 
 inline constexpr std::string_view kProblemType = "application/problem+json";
 
-/// The HTTP status of a code. The one table there is.
+/// Returns the HTTP status of a code. This is the only table.
 [[nodiscard]] unsigned http_status(Errc code) noexcept;
 
-/// One sentence that is the same for every occurrence of a code.
+/// Returns a sentence that is the same for every error with this code.
 [[nodiscard]] std::string_view problem_title(Errc code) noexcept;
 
-/// A member beside the standard ones, for example {"size", 42}. Text that isn't UTF-8 is repaired.
+/// An additional member, for example {"size", 42}. Invalid UTF-8 in a text is repaired.
 struct ProblemMember {
   std::string_view name;
   std::variant<std::int64_t, bool, std::string_view> value;
 };
 
-/// `{"type","title","status","detail","instance","code","field"?,...}`. `instance` is the request's id and may be empty
-/// (then it is left out). The message may hold any bytes; what is not UTF-8 becomes U+FFFD.
+/// Formats `{"type","title","status","detail","instance","code","field"?,...}`. `instance` is the request's id; an
+/// empty one is left out. Invalid UTF-8 in the message becomes U+FFFD.
 [[nodiscard]] std::string problem_json(const Error& error, std::string_view instance,
                                        std::span<const ProblemMember> extra = {});
 

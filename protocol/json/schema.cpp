@@ -62,7 +62,7 @@ bool out_of_range(const Rule& rule, Decoding& decoding) {
   return decoding.fail(Errc::invalid_field, text);
 }
 
-/// A map from text to `Value` (std::string, or an optional one that null leaves empty).
+/// Decodes a map from text to `Value` (std::string, or an optional string, where null means no value).
 template <class Value>
 bool decode_map(const Json& value, std::map<std::string, Value>& out, const Rule& rule, Decoding& decoding) {
   if (!value.is_object()) return decoding.fail(Errc::invalid_field, "expected an object");
@@ -170,7 +170,7 @@ void encode_object(const void* object, std::span<const FieldInfo> fields, std::s
   out += '{';
   bool first = true;
   for (const FieldInfo& field : fields) {
-    // `member` only computes an address; nothing is written through it here.
+    // `member` only computes an address; this code writes nothing through it.
     const void* member = field.member(const_cast<void*>(object));
     if (field.rule.write_only || (field.type->absent != nullptr && field.type->absent(member))) continue;
     if (!std::exchange(first, false)) out += ',';
@@ -213,7 +213,7 @@ void describe_object(const void* initial, std::span<const FieldInfo> fields, std
     if (field.rule.optional && !field.rule.write_only && field.type->absent == nullptr) {
       std::string value;
       field.type->encode(field.member(const_cast<void*>(initial)), value);
-      // Many generators of clients can't write down a list, an object or null.
+      // Many client generators cannot express a list, an object or null as a default.
       if (!value.starts_with('[') && !value.starts_with('{') && value != "null") {
         next();
         (out += R"("default":)") += value;
@@ -248,7 +248,7 @@ Result<> decode_text(std::string_view text, JsonLimits limits, void* object, con
 
 namespace {
 
-/// JSON has one kind of number: 1.0 is the integer 1 (JSON Schema 2020-12, validation, 6.1.1).
+/// JSON does not distinguish numbers: 1.0 is the integer 1 (JSON Schema 2020-12, validation, 6.1.1).
 std::optional<Json> as_integer(const Json& value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   const auto* number = value.get_ptr<const Json::number_float_t*>();
@@ -262,7 +262,7 @@ std::optional<Json> as_integer(const Json& value) {
 bool decode_signed(const Json& value, std::int64_t& out, const Rule& rule, Decoding& decoding) {
   if (const auto whole = as_integer(value)) return decode_signed(*whole, out, rule, decoding);
   if (!value.is_number_integer()) return decoding.fail(Errc::invalid_field, "expected an integer");
-  // An unsigned value is one that is not negative; it may be too large for the signed type.
+  // nlohmann::json stores non-negative integers unsigned; they may be too large for the signed type.
   if (value.is_number_unsigned() &&
       value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     return out_of_range(rule, decoding);
@@ -378,7 +378,7 @@ void Codec<std::string>::describe(const Rule& rule, std::string& out) {
   if (rule.max_length != std::string::npos) (out += R"(,"maxLength":)") += std::to_string(rule.max_length);
 }
 
-// Ten years, so that adding it to a clock can't overflow.
+// Ten years, so that adding the value to a clock cannot overflow.
 constexpr std::int64_t kLongest = 315'360'000'000;
 
 bool Codec<std::chrono::milliseconds>::decode(const Json& value, std::chrono::milliseconds& out, const Rule& rule,

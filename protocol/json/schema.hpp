@@ -14,23 +14,22 @@
 #include "protocol/json/schema_codec.hpp"
 #include "protocol/json/schema_field.hpp"
 
-/// JSON in and out of structs with a field list (protocol/json/schema_field.hpp).
+/// Decodes and encodes structs with a field list as JSON (protocol/json/schema_field.hpp).
 namespace skiff::protocol {
 
 struct JsonLimits {
   std::size_t max_bytes = 1024 * 1024;
   std::size_t max_depth = 64;
-  bool takes_repeated_keys = false;  ///< the last one counts, as in Python and JavaScript
+  bool takes_repeated_keys = false;  ///< the last value counts, as in Python and JavaScript
 };
 
-/// Parses all of `text` as one JSON value. Errors: `payload_too_large`, `malformed_json` with the byte position (also
-/// for a repeated key that is not taken, for nesting above the limit and for a number that a double can't hold).
-/// Throws nothing.
+/// Parses all of `text` as one JSON value. Errors: `payload_too_large`; `malformed_json` with the byte position (also
+/// for a repeated key that is not allowed, nesting above the limit, and a number outside of a double). Does not throw.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, JsonLimits limits = {});
 
 /// Decodes a request body. Errors: those of `parse_json`; `unknown_field`, `missing_field`, `invalid_field` with the
-/// place as a JSON pointer in `field` and in front of the message ("/env/A: expected a string"). Values are never
-/// repeated in messages, they may be secret. With `ignored`, unknown fields are collected there instead of refused.
+/// place as a JSON pointer in `field` and in front of the message ("/env/A: expected a string"). Messages never quote
+/// values, as they may be secret. With `ignored`, unknown fields are collected there and not refused.
 template <class T>
 [[nodiscard]] Result<T> decode(std::string_view text, JsonLimits limits = {},
                                std::vector<std::string>* ignored = nullptr) {
@@ -41,7 +40,7 @@ template <class T>
   return out;
 }
 
-/// The same from a value that was parsed before.
+/// Decodes a value that was parsed before.
 template <class T>
   requires(!std::is_same_v<T, nlohmann::json>)
 [[nodiscard]] Result<T> decode_json(const nlohmann::json& value, std::vector<std::string>* ignored = nullptr) {
@@ -52,8 +51,8 @@ template <class T>
   return out;
 }
 
-/// Appends the value as JSON on one line. Optionals without a value and write-only fields are left out; texts that are
-/// not UTF-8 are repaired.
+/// Appends the value as JSON on one line. Optionals without a value and write-only fields are left out; invalid UTF-8
+/// in texts is repaired.
 template <class T>
 void append_json(std::string& out, const T& value) {
   Codec<T>::encode(value, out);
@@ -66,7 +65,7 @@ template <class T>
   return out;
 }
 
-/// The JSON Schema of T, as an object in JSON text.
+/// Returns the JSON Schema of T, as an object in JSON text.
 template <class T>
 [[nodiscard]] std::string json_schema() {
   std::string out{'{'};

@@ -21,26 +21,26 @@
 #include "base/error.hpp"
 #include "protocol/json/schema_field.hpp"
 
-/// What stands behind protocol/json/schema.hpp: one codec per member type, and the part that works on any struct
-/// through its table of fields, compiled once. Include schema.hpp instead.
+/// The implementation of protocol/json/schema.hpp: one codec per member type, and the code for any struct with a table
+/// of fields, compiled once. Include schema.hpp instead.
 namespace skiff::protocol {
 
 struct JsonLimits;
 
-/// The state of one decoding: where it is, what went wrong, what was ignored.
+/// The state of one decoding: the place, the error, the ignored fields.
 class Decoding {
  public:
   explicit Decoding(bool lenient) : lenient_{lenient} {}
-  /// Keeps the first error, with the place; always false, to be returned.
+  /// Keeps the first error, with the place; returns false for the caller to return.
   bool fail(Errc code, std::string_view what);
-  /// The same for an error that a `validate()` gave.
+  /// Keeps an error of a `validate()`.
   bool fail(Error error);
-  /// An unknown field: an error, or noted when lenient.
+  /// Handles an unknown field: an error, or collected when lenient.
   bool unknown(std::string_view name);
   [[nodiscard]] Error& error() noexcept { return error_; }
   [[nodiscard]] std::vector<std::string>& ignored() noexcept { return ignored_; }
 
-  /// Names one step of the place (RFC 6901) for as long as it lives.
+  /// Adds one step to the place (RFC 6901) while it lives.
   class Step {
    public:
     Step(Decoding& decoding, std::string_view name);
@@ -61,12 +61,13 @@ class Decoding {
   std::vector<std::string> ignored_;
 };
 
-/// What can be done with a value of some type, at a place that is known only as an address.
+/// The operations of a type on an untyped address.
 struct TypeInfo {
   bool (*decode)(const nlohmann::json&, void*, const Rule&, Decoding&);
   void (*encode)(const void*, std::string&);
   void (*describe)(const Rule&, std::string&);  ///< appends the schema's members, without braces
-  bool (*absent)(const void*);                  ///< nothing to encode; null for types that are always there
+  bool (*absent)(const void*);                  ///< whether there is nothing to encode; null for types that are always
+                                                ///< present
 };
 
 struct FieldInfo {
@@ -80,10 +81,10 @@ struct FieldInfo {
 
 bool decode_object(const nlohmann::json& value, void* object, std::span<const FieldInfo> fields, Decoding& decoding);
 void encode_object(const void* object, std::span<const FieldInfo> fields, std::string& out);
-/// The name of a schema, unless that is empty, with a comma behind it.
+/// Appends the title of a schema and a comma, unless the name is empty.
 void describe_title(std::string_view name, std::string& out);
 void describe_object(const void* initial, std::span<const FieldInfo> fields, std::string& out);
-/// Parses and decodes in one go.
+/// Parses and decodes in one call.
 Result<> decode_text(std::string_view text, JsonLimits limits, void* object, const TypeInfo& type, bool lenient,
                      std::vector<std::string>* ignored);
 Result<> decode_value(const nlohmann::json& value, void* object, const TypeInfo& type, bool lenient,
@@ -97,7 +98,7 @@ void describe_words(WordTable table, std::string& out);
 bool decode_signed(const nlohmann::json& value, std::int64_t& out, const Rule& rule, Decoding& decoding);
 bool decode_unsigned(const nlohmann::json& value, std::uint64_t& out, const Rule& rule, Decoding& decoding);
 void describe_integer(std::int64_t least, std::uint64_t most, const Rule& rule, std::string& out);
-/// The number of elements, or nothing (and an error) when it is not an array or has too many.
+/// Returns the number of elements, or nothing (and an error) when it is not an array or has too many.
 std::optional<std::size_t> array_size(const nlohmann::json& value, const Rule& rule, Decoding& decoding);
 const nlohmann::json& array_item(const nlohmann::json& value, std::size_t index);
 bool is_null(const nlohmann::json& value) noexcept;
@@ -191,7 +192,7 @@ struct Codec<std::optional<M>> {
   static void describe(const Rule& rule, std::string& out) { Codec<M>::describe(rule, out); }
 };
 
-/// Absent, null, or a value: what a merge patch (RFC 7396) tells apart.
+/// Absent, null, or a value: the three cases of a merge patch (RFC 7396).
 template <class M>
 struct Codec<std::optional<std::optional<M>>> {
   static bool decode(const nlohmann::json& value, std::optional<std::optional<M>>& out, const Rule& rule,
@@ -243,7 +244,7 @@ inline constexpr bool kIsOptional = false;
 template <class M>
 inline constexpr bool kIsOptional<std::optional<M>> = true;
 
-/// The operations of a type, with the type taken away.
+/// The operations of a type, type-erased.
 template <class M>
 inline constexpr TypeInfo kTypeInfo{
     [](const nlohmann::json& value, void* out, const Rule& rule, Decoding& decoding) {

@@ -3,7 +3,7 @@
 namespace skiff::protocol {
 namespace {
 
-/// A field of one line: what follows a line break would be read as another field, and NUL makes a client ignore an id.
+/// Appends a field on one line: text after a line break would be another field, and a NUL makes a client ignore an id.
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   value = value.substr(0, value.find_first_of(std::string_view{"\r\n\0", 3}));
   if (value.empty()) return;

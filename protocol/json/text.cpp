@@ -25,7 +25,7 @@ struct Escape {
   std::uint8_t size = 0;
 };
 
-/// The escape of every byte that needs one; size 0 for the others. Eight bytes each, so that one is stored by one move.
+/// The escape of every byte that needs one; size 0 for the others. Each has eight bytes, so that one move stores it.
 constexpr std::array<Escape, 256> kEscapes = [] {
   std::array<Escape, 256> table{};
   constexpr std::string_view digits = "0123456789abcdef";
@@ -41,7 +41,8 @@ constexpr std::array<Escape, 256> kEscapes = [] {
   return table;
 }();
 
-/// True when one of the eight bytes needs an escape (Mycroft's zero-byte test, on the byte itself, `"` and `\`).
+/// Returns true when one of the eight bytes needs an escape (Mycroft's zero-byte test, on the byte itself, `"` and
+/// `\`).
 inline bool needs_escape(std::uint64_t word) noexcept {
   constexpr std::uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
   const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - ones * limit) & ~w & high; };
@@ -49,7 +50,7 @@ inline bool needs_escape(std::uint64_t word) noexcept {
 }
 
 #ifdef __SSE2__
-/// Copies 16 bytes and tells, one bit a byte, which of them need an escape.
+/// Copies 16 bytes; returns a bit for each byte that needs an escape.
 inline unsigned copy_block(const char* from, char* to) noexcept {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
@@ -83,8 +84,8 @@ inline char* escape_byte(char c, char* to) noexcept {
   return to + escape.size;
 }
 
-/// Copies as many bytes as a Word has up to twice as many: as a first and a last Word, which may overlap, without a
-/// loop and without a read behind the end.
+/// Copies between one and two Words of bytes as a first and a last Word, which may overlap, without a loop and without
+/// a read beyond the end.
 template <class Word>
 inline std::pair<Word, Word> copy_ends(const char* from, std::size_t size, char* to) noexcept {
   Word first = 0, last = 0;
@@ -95,7 +96,7 @@ inline std::pair<Word, Word> copy_ends(const char* from, std::size_t size, char*
   return {first, last};
 }
 
-/// Copies up to a block of which no byte needs an escape. False when one does: then what was copied means nothing.
+/// Copies up to a block without escapes. Returns false when a byte needs an escape; the copy is then invalid.
 inline bool copy_clean(const char* from, std::size_t size, char* to) noexcept {
   if (size >= sizeof(std::uint64_t)) {
     const auto [first, last] = copy_ends<std::uint64_t>(from, size, to);
@@ -113,7 +114,7 @@ inline bool copy_clean(const char* from, std::size_t size, char* to) noexcept {
   return escapes == 0;
 }
 
-/// `to` has room for the longest result and one block.
+/// Escapes a chunk. `to` has room for the longest result and one block.
 char* escape_chunk(const char* from, const char* end, char* to) noexcept {
   while (static_cast<std::size_t>(end - from) >= kBlock) {
     unsigned mask = copy_block(from, to);
@@ -122,13 +123,12 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
       to += kBlock;
       continue;
     }
-    if (std::popcount(mask) > 4) {  // dense: byte by byte is cheaper than run by run
+    if (std::popcount(mask) > 4) {  // dense: single bytes are cheaper than runs
       for (const char* stop = from + kBlock; from != stop; ++from) to = escape_byte(*from, to);
       continue;
     }
-    // The block is copied up to its first escape already; each run behind an escape is one more block move, of which
-    // only the first bytes count (the input has them: runs lie within this block, and moves read no further than
-    // `end`).
+    // The block is already copied up to its first escape. Each run after an escape is one more block move, of which
+    // only the first bytes count. Runs lie within this block, and moves read no further than `end`.
     std::array<char, 2 * kBlock> block;
     std::memcpy(block.data(), from, kBlock);
     unsigned at = 0;
@@ -150,8 +150,8 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
   return to;
 }
 
-/// A key or a short value with its quotes, and what stands around it, in one piece: the lists are made of these. False,
-/// and nothing is done, when it is longer than a block or a byte of it needs an escape.
+/// Appends a key or short value with its quotes and neighbours in one piece; lists consist of these. Returns false, and
+/// appends nothing, when it is longer than a block or a byte of it needs an escape.
 bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
   if (text.size() > kBlock) return false;
   bool clean = false;
@@ -179,8 +179,7 @@ void append_integer(std::string& out, Integer value) {
 }  // namespace
 
 void append_json_escaped(std::string& out, std::string_view utf8) {
-  // One growth for clean text; escapes make it grow by doubling, in chunks so that the room for the worst case stays
-  // small.
+  // Clean text grows `out` once. Escapes double it, in chunks, so that the room for the worst case stays small.
   const std::size_t first = std::min(utf8.size(), kChunk);
   if (utf8.size() > kChunk) out.reserve(out.size() + utf8.size() + first * kLongestEscape + 2 * kBlock);
   while (!utf8.empty()) {
@@ -201,7 +200,7 @@ bool is_plain_json(std::string_view text) noexcept {
     std::memcpy(&word, text.data(), sizeof word);
     if (!is_plain(word)) return false;
   }
-  word = 0x2020202020202020;  // spaces behind the end
+  word = 0x2020202020202020;  // spaces after the end
   std::memcpy(&word, text.data(), text.size());
   return is_plain(word);
 }

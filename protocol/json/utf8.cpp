@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// What stands at the front of some bytes: a character, the beginning of one that ends with the bytes, or neither.
+/// The front of some bytes: a character, the beginning of a character that is cut by the end of the bytes, or neither.
 /// `size` is that of the character, or of the maximal subpart that one U+FFFD replaces.
 struct Front {
   enum Kind : std::uint8_t { whole, incomplete, broken } kind;
   std::uint8_t size;
 };
 
-/// `bytes` is not empty. The ranges are those of Unicode 15, table 3-7.
+/// `bytes` must not be empty. The ranges are those of Unicode 15, table 3-7.
 Front front(std::string_view bytes) noexcept {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = at(0);
@@ -78,7 +78,8 @@ std::size_t scalar_prefix(std::string_view bytes) noexcept {
 #if defined(__x86_64__)
 
 /// The table lookup algorithm of J. Keiser and D. Lemire, "Validating UTF-8 in less than one instruction per byte"
-/// (2021): three 16-entry tables, indexed by the nibbles of each pair of neighbours, AND to the errors of that pair.
+/// (2021): three 16-entry tables, indexed by the nibbles of each pair of neighbours, are ANDed to the errors of that
+/// pair.
 struct Tables {
   enum : unsigned char {
     too_short = 1 << 0,
@@ -147,14 +148,14 @@ __attribute__((target("avx2"))) inline __m256i table(const unsigned char (&entri
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(entries)));
 }
 
-/// The input as it was `N` bytes before.
+/// Returns the input shifted by `N` bytes.
 template <int N>
 __attribute__((target("avx2"))) inline __m256i earlier(__m256i input, __m256i before) noexcept {
   return _mm256_alignr_epi8(input, _mm256_permute2x128_si256(before, input, 0x21), 16 - N);
 }
 
-/// How many bytes at the front are valid, in whole blocks less the characters that their end may cut: the scalar code
-/// goes on from there, also to find the exact place of an error.
+/// Returns how many bytes at the front are valid, in whole blocks without a character that their end cuts. The scalar
+/// code continues from there, also to find the exact place of an error.
 __attribute__((target("avx2"))) std::size_t avx2_prefix(std::string_view bytes) noexcept {
   const __m256i low_nibble = _mm256_set1_epi8(0x0f);
   __m256i before = _mm256_setzero_si256();
@@ -172,7 +173,8 @@ __attribute__((target("avx2"))) std::size_t avx2_prefix(std::string_view bytes) 
     const __m256i second_high =
         _mm256_shuffle_epi8(table(Tables::kSecondHigh), _mm256_and_si256(_mm256_srli_epi16(input, 4), low_nibble));
     const __m256i special = _mm256_and_si256(_mm256_and_si256(first_high, first_low), second_high);
-    // Only a third or fourth byte may be the second of two continuations, and it must be one.
+    // The second of two continuation bytes must be the third or fourth byte of a character, and a third or fourth byte
+    // must be a continuation.
     const __m256i third = _mm256_subs_epu8(earlier<2>(input, before), _mm256_set1_epi8(static_cast<char>(0xE0 - 0x80)));
     const __m256i fourth =
         _mm256_subs_epu8(earlier<3>(input, before), _mm256_set1_epi8(static_cast<char>(0xF0 - 0x80)));
@@ -182,7 +184,7 @@ __attribute__((target("avx2"))) std::size_t avx2_prefix(std::string_view bytes) 
     if (_mm256_testz_si256(error, error) == 0) break;
     before = input;
   }
-  // A character that is cut by the end of the last block is left to the scalar code, from its first byte.
+  // A character that the end of the last block cuts is left to the scalar code, from its first byte.
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, at); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[at - back]);
     if (byte < 0x80) break;
@@ -241,14 +243,14 @@ std::string to_valid_utf8(std::string_view bytes) {
 Utf8Splitter::Pieces Utf8Splitter::push(std::string_view chunk) {
   Pieces pieces;
   if (held_ != 0) {
-    // Bytes are added to the character one at a time until it is whole, or can't become one any more.
+    // Adds single bytes to the character until it is complete or broken.
     std::size_t taken = 0;
     std::size_t size = held_;
     std::memcpy(head_.data(), begun_.data(), held_);
     while (taken < chunk.size() && is_incomplete_character({head_.data(), size})) {
       const char next = chunk[taken];
       head_[size] = next;
-      if (front({head_.data(), size + 1}).kind == Front::broken) break;  // `next` belongs to what follows
+      if (front({head_.data(), size + 1}).kind == Front::broken) break;  // `next` belongs to the following text
       ++size;
       ++taken;
     }

@@ -57,7 +57,7 @@ Result<Address> Address::ip(std::string_view host, std::uint16_t port) {
 }
 
 Result<Address> Address::parse(std::string_view text) {
-  // An embedded NUL would end the text early for the C functions below.
+  // A NUL would end the text early for the C functions below.
   if (text.find('\0') != std::string_view::npos) return bad_address("", "holds a NUL byte");
   if (text.starts_with(kUnixPrefix)) {
     const std::string_view path = text.substr(kUnixPrefix.size());
@@ -90,7 +90,7 @@ Address Address::from_socket(const sockaddr_storage& storage, socklen_t length) 
   Address address;
   address.storage_ = storage;
   address.length_ = length;
-  // A peer without a name has only the family filled in.
+  // The kernel sets only the family for a peer without a name.
   if (length < sizeof(sa_family_t)) address.storage_.ss_family = AF_UNIX;
   if (address.family() != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&as_ip6(storage).sin6_addr)) return address;
   sockaddr_in ip4{};

@@ -10,31 +10,31 @@
 
 namespace skiff::protocol {
 
-/// Where to listen or connect: an IPv4 or IPv6 address literal with a port, or the path of a Unix socket. Names are
-/// never resolved here: a static binary has no resolver (getaddrinfo(3) needs shared libraries).
+/// An address to listen on or connect to: an IPv4 or IPv6 literal with a port, or the path of a Unix socket. It never
+/// resolves names: a static binary has no resolver (getaddrinfo(3) needs shared libraries).
 class Address {
  public:
   Address() = default;
 
-  /// "127.0.0.1:7070", "[::1]:0", "unix:/run/skiff.sock" (at most 107 bytes, unix(7)). `invalid_field` otherwise.
+  /// Parses "127.0.0.1:7070", "[::1]:0", "unix:/run/skiff.sock" (at most 107 bytes, unix(7)). Errors: `invalid_field`.
   [[nodiscard]] static Result<Address> parse(std::string_view text);
   /// `host` is a literal with or without brackets.
   [[nodiscard]] static Result<Address> ip(std::string_view host, std::uint16_t port);
-  /// What a socket says. IPv4 on a socket of both families (::ffff:192.0.2.1) is IPv4.
+  /// Converts a socket's address. IPv4 on a socket of both families (::ffff:192.0.2.1) becomes IPv4.
   [[nodiscard]] static Address from_socket(const sockaddr_storage& storage, socklen_t length);
 
-  /// The form that `parse` reads; "unix:" for a peer without a name.
+  /// Returns the form that `parse` reads; "unix:" for a peer without a name.
   [[nodiscard]] std::string text() const;
-  /// The address alone, without port or brackets; empty for a Unix socket.
+  /// Returns the address without port and brackets; empty for a Unix socket.
   [[nodiscard]] std::string host() const;
-  /// 0 for a Unix socket.
+  /// Returns the port; 0 for a Unix socket.
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] bool is_unix() const noexcept { return storage_.ss_family == AF_UNIX; }
-  /// 127.0.0.0/8, ::1, or a Unix socket.
+  /// Whether it is in 127.0.0.0/8, ::1, or a Unix socket.
   [[nodiscard]] bool is_loopback() const noexcept;
-  /// 0.0.0.0 or [::].
+  /// Whether it is 0.0.0.0 or [::].
   [[nodiscard]] bool is_any() const noexcept;
-  /// The path of a Unix socket, else empty.
+  /// Returns the path of a Unix socket, else an empty text.
   [[nodiscard]] std::string path() const;
 
   [[nodiscard]] int family() const noexcept { return storage_.ss_family; }

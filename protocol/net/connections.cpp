@@ -9,12 +9,12 @@
 namespace skiff::protocol {
 namespace {
 
-/// From the end of a connection to a look at what it has left, for all that end meanwhile.
+/// The time from the end of a connection until its freed memory is returned, for all that end meanwhile.
 constexpr std::chrono::milliseconds kUntilTrim{2'000};
 
 }  // namespace
 
-/// Makes a connection known to `drain`.
+/// Registers a connection for `drain`.
 class Connections::Entry {
  public:
   Entry(Connections& connections, ServerConnection& connection) : connections_{connections}, connection_{connection} {
@@ -53,7 +53,7 @@ Task<> Connections::serve(Connections* self, Stream stream, Address peer) {
   };
   const Count counted{*self};
   Places::Place place{self->places_, peer, stream.closer()};
-  // On the heap, so that nothing of the connection is left in memory by the time that a successor runs.
+  // The connection is on the heap, so that all of its memory is free before a successor runs.
   auto connection = self->options_.make(std::move(stream), place);
   ServerConnection::Successor successor;
   {

@@ -20,10 +20,10 @@
 
 namespace skiff::protocol {
 
-/// One connection of a server, whatever it speaks.
+/// One connection of a server, of any protocol.
 class ServerConnection {
  public:
-  /// What goes on with the socket when the connection's own memory is free; empty: nothing.
+  /// Continues with the socket after the connection's own memory is free; empty: there is no successor.
   using Successor = std::move_only_function<Task<>()>;
 
   ServerConnection() = default;
@@ -33,18 +33,18 @@ class ServerConnection {
 
   /// Serves until the connection ends.
   [[nodiscard]] virtual Task<Successor> run() = 0;
-  /// Ends it as soon as nothing is under way, and takes nothing new.
+  /// Takes no new request, and ends the connection as soon as none is running.
   virtual void drain() noexcept = 0;
 };
 
-/// The connections of a server, from their accept to their end: each has a place (Places), a task, and an end with the
-/// server. Reactor thread only.
+/// The connections of a server, from accept to end. Each has a place (Places) and a task, and ends with the server.
+/// Reactor thread only.
 class Connections {
  public:
   struct Options {
-    PlaceLimits places;  ///< most at the same time
+    PlaceLimits places;  ///< limits of simultaneous connections
     std::function<std::unique_ptr<ServerConnection>(Stream stream, Places::Place& place)> make;
-    /// Called when a connection finds no free descriptor. True: there may be one now.
+    /// Called when a new connection finds no free descriptor. Returns true if one may be free now.
     std::function<bool()> out_of_descriptors = {};
   };
 
@@ -54,16 +54,16 @@ class Connections {
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
 
-  /// Accepts from `listener` until that is closed or `stop()`; any number of listeners. With `tls`, speaks TLS on it.
+  /// Accepts from `listener` until it is closed or `stop()`; any number of listeners. With `tls`, it speaks TLS.
   void listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls = nullptr);
   /// Serves one connected socket.
   void serve(UniqueFd socket, Address peer, const std::shared_ptr<TlsContext>& tls = nullptr);
 
-  /// Of each that there is. Listening goes on.
+  /// Drains all connections. Listening continues.
   void drain();
-  /// Ends when no connection is left, or after `limit`.
+  /// Waits until no connection is left, or for `limit`.
   [[nodiscard]] Task<> drained(std::chrono::milliseconds limit);
-  /// Closes the listeners, cancels every connection, and waits until they have ended.
+  /// Closes the listeners, cancels all connections, and waits until they have ended.
   [[nodiscard]] Task<> stop();
 
   [[nodiscard]] std::size_t open() const noexcept { return open_; }
@@ -78,10 +78,10 @@ class Connections {
   TaskGroup tasks_;
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::unordered_set<ServerConnection*> connections_;
-  std::size_t open_ = 0;  ///< successors included
+  std::size_t open_ = 0;  ///< including successors
   Event emptied_;
   bool stopping_ = false;
-  bool trims_ = false;  ///< soon
+  bool trims_ = false;  ///< a trim of the heap is scheduled
   Deadline trim_;
 };
 

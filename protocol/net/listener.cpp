@@ -25,16 +25,16 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// After that many in a row, other coroutines get their turn.
+/// After this many connections in a row, other coroutines get their turn.
 constexpr int kAcceptsAtOnce = 64;
-/// How long to leave the backlog alone when descriptors or memory have run out.
+/// The pause before the next accept when descriptors or memory have run out.
 constexpr std::chrono::milliseconds kBackOff{50};
 
 std::unexpected<Error> failed(int error, std::string_view what, const Address& address) {
   return std::unexpected{system_error(error, std::string{what} + " " + address.text())};
 }
 
-/// True if somebody accepts connections there. A file on which nobody does is left over from a process that was killed.
+/// Returns true if a process accepts connections there. Otherwise the socket file is left over from a killed process.
 bool somebody_answers(const Address& address) {
   const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!probe) return true;
@@ -42,7 +42,7 @@ bool somebody_answers(const Address& address) {
 }
 
 Result<> bind_unix(int socket, const Address& address) {
-  // The file is born with mode 0600, so nobody can connect before a chmod.
+  // The file is created with mode 0600, so no other user can connect before a chmod.
   const mode_t old_mask = ::umask(0177);
   int result = ::bind(socket, address.data(), address.size());
   if (result != 0 && errno == EADDRINUSE) {
@@ -65,7 +65,7 @@ Result<> bind_tcp(int socket, const Address& address, AnyAddress any) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (address.family() == AF_INET6) {
-    // Whatever the machine's default is (net.ipv6.bindv6only).
+    // Overrides the default of the machine (net.ipv6.bindv6only).
     const int only = address.is_any() && any == AnyAddress::of_both ? 0 : 1;
     if (::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) != 0) {
       return failed(errno, "listen on", address);
@@ -75,7 +75,8 @@ Result<> bind_tcp(int socket, const Address& address, AnyAddress any) {
   return {};
 }
 
-/// Errors of one connection that went away before it was accepted (accept(2) names them): the next may be fine.
+/// Whether the error concerns a single connection that ended before it was accepted (see accept(2)): the next accept
+/// may succeed.
 bool concerns_one_connection(int error) noexcept {
   switch (error) {
     case EINTR:
@@ -108,17 +109,17 @@ struct Listener::State {
     open_reserve();
   }
 
-  /// Without a free descriptor accept4(2) says EMFILE, or ENFILE, whether there is a connection or not.
+  /// Whether a client waits. Without a free descriptor accept4(2) fails with EMFILE or ENFILE even if none does.
   [[nodiscard]] bool somebody_waits() {
     pollfd entry{.fd = descriptor.native_handle(), .events = POLLIN, .revents = 0};
-    // EINVAL where the limit of descriptors is 0: nothing else is known then.
+    // poll(2) fails with EINVAL where the limit of descriptors is 0; then assume that a client waits.
     return ::poll(&entry, 1, 0) != 0;
   }
 
   void open_reserve() { reserve.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-  /// Without a free descriptor the waiting client would hang and the socket stay readable: the spare descriptor is
-  /// given up to accept it and close it, which the client sees as a refusal.
+  /// Refuses one client. Without a free descriptor it would hang, and the socket would stay readable. So the spare
+  /// descriptor is freed to accept its connection and close it.
   void turn_one_away() {
     if (!reserve) return;
     reserve.reset();
@@ -133,7 +134,7 @@ struct Listener::State {
     descriptor.close(ignored);
     timer.cancel();
     if (!address.is_unix()) return;
-    // Not if another process has put its own file there meanwhile.
+    // Keep the file if another process has put its own one there meanwhile.
     struct stat file{};
     if (::stat(address.path().c_str(), &file) == 0 && file.st_ino == inode) ::unlink(address.path().c_str());
   }
@@ -171,7 +172,7 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
         try {
           connected(std::move(socket), Address::from_socket(peer, length));
         } catch (const std::bad_alloc&) {
-          // This one is closed, and the next may find memory again.
+          // This connection is closed; the next one may find memory again.
           log::warning("there is no memory for a connection", {{"address", self->address.text()}});
         }
         continue;
@@ -180,7 +181,7 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
       if (reason == EAGAIN) break;
       if (concerns_one_connection(reason)) continue;
       const bool is_full = reason == EMFILE || reason == ENFILE;
-      // Nobody to turn away: whoever comes from here on is accepted, or refused, the next time around.
+      // No client waits now. A client that comes later is handled in the next round.
       if (is_full && !self->somebody_waits()) break;
       if (reason == EMFILE && make_room && make_room()) continue;
       if (!std::exchange(complained, true)) {
@@ -205,7 +206,7 @@ Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Addres
   UniqueFd socket{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!socket && errno == EAFNOSUPPORT && address.family() == AF_INET6 && address.is_any() &&
       any == AnyAddress::of_both) {
-    // A kernel without IPv6 (ipv6.disable=1): what is left of "every address".
+    // In a kernel without IPv6 (ipv6.disable=1), "every address" is 0.0.0.0.
     SKIFF_TRY(const auto ip4, Address::ip("0.0.0.0", address.port()));
     return open(std::move(executor), ip4, any);
   }

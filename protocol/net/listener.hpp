@@ -12,32 +12,33 @@
 
 namespace skiff::protocol {
 
-/// What [::] means.
+/// The meaning of [::].
 enum class AnyAddress : unsigned char {
-  of_both,  ///< every address of the machine, IPv4 too, as elsewhere; without IPv6 in the kernel it is 0.0.0.0
-  of_ip6,   ///< beside a socket for 0.0.0.0
+  of_both,  ///< every address of the machine, IPv4 too, as usual; 0.0.0.0 if the kernel lacks IPv6
+  of_ip6,   ///< IPv6 only, beside a socket for 0.0.0.0
 };
-/// What it means beside `all` the addresses that are listened on: those of IPv4 with its port are taken there.
+/// Returns the meaning of [::] beside `all` the addresses to listen on: IPv6 only if one of them is 0.0.0.0 with its
+/// port.
 [[nodiscard]] AnyAddress any_address(const Address& address, std::span<const Address> all);
 
-/// A listening socket. It accepts all that is pending each time it wakes, and when descriptors or memory run out it
-/// turns the waiting client away and goes on: it neither spins nor ends. Reactor thread only.
+/// A listening socket. Each time it wakes, it accepts all pending connections. When descriptors or memory run out, it
+/// refuses the waiting client and continues: it neither spins nor ends. Reactor thread only.
 class Listener {
  public:
-  /// Binds and listens. Port 0 takes a free one. A Unix socket file gets mode 0600, replaces a file on which nobody
-  /// answers, and is removed with the listener. Errors say which address could not be had and why.
+  /// Binds and listens. Port 0 takes a free port. A Unix socket file gets mode 0600, replaces a file on which no
+  /// process accepts, and is removed with the listener. Errors name the address and the reason.
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(Executor executor, const Address& address,
                                                               AnyAddress any = AnyAddress::of_both);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Where it really listens.
+  /// The actual address.
   [[nodiscard]] const Address& address() const noexcept;
 
   /// Calls `connected(socket, peer)` for each connection, until `close()` or cancellation. The socket is non-blocking,
-  /// close-on-exec and, on TCP, has TCP_NODELAY. `connected` must not block. Without a free descriptor `make_room` is
-  /// asked to close something; if it returns false the waiting client is turned away.
+  /// close-on-exec and, on TCP, has TCP_NODELAY. `connected` must not block. Without a free descriptor, `make_room` is
+  /// called to close a connection; if it returns false, the waiting client is refused.
   [[nodiscard]] Task<> accept_all(std::function<void(UniqueFd, Address)> connected,
                                   std::function<bool()> make_room = {});
 

@@ -8,8 +8,8 @@
 namespace skiff::protocol {
 namespace {
 
-/// What a client can't choose of its address: all loopback addresses and Unix sockets are one source, and so is a
-/// network of IPv6 that a host usually has to itself (/64).
+/// Returns the part of a client's address that the client cannot choose: all loopback addresses and Unix sockets are
+/// one source, and so is a /64 of IPv6, which usually belongs to one host.
 std::string source_of(const Address& peer) {
   if (peer.is_loopback()) return "local";
   if (peer.family() == AF_INET) return peer.host();
@@ -59,7 +59,7 @@ bool Places::Place::vouch(Holder holder) {
     if (other != nullptr) places_.end(*other);
     places_.leave(*this);
   }
-  state_ = State::gone;  // should there be no memory
+  state_ = State::gone;  // valid if the next line runs out of memory
   places_.enter(*this, holder);
   state_ = State::vouched;
   return true;
@@ -99,7 +99,7 @@ void Places::end(Place& place) {
   place.go_();
 }
 
-/// What waits for the longest; of all else, up to `most`, what came last.
+/// Returns the connection that has waited longest; if none waits, the newest one of the uses up to `most`.
 Places::Place* Places::last_of(Part& part, Place::Use most) {
   if (!part.by_use.front().empty()) return part.by_use.front().front();
   for (std::size_t use = 1; use <= static_cast<std::size_t>(most); ++use) {
@@ -112,7 +112,7 @@ Places::Place* Places::who_makes_room(const Holder& asking) {
   const auto largest_of = [](Parts& parts) {
     return std::ranges::max_element(parts, {}, [](const auto& one) { return one.second.size(); });
   };
-  // One more than he has would not be fewer: the two would take it from each other again and again.
+  // With a difference of one, the two holders would take the place from each other again and again.
   const auto use = [](std::size_t most, std::size_t own) {
     return most > own + 1 ? Place::Use::works : Place::Use::waits;
   };

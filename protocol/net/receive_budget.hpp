@@ -13,18 +13,18 @@
 
 namespace skiff::protocol {
 
-/// What is told whoever finds no room.
+/// The message for a client that finds no room.
 inline constexpr std::string_view kNoReceiveRoom =
     "what is being received takes all the memory that there is for it: send less at a time, or try again later";
 
-/// The memory of all that was received and is not yet used: heads, bodies and messages that are not whole, blocks that
-/// a receiver keeps waiting. Each connection's limit is a promise, and the sum of the promises is more than there is.
-/// When the budget is used up, those give theirs up who have had it for longer than their patience, and then the holder
-/// who has the most, if he keeps more than twice what he makes room for; so do the shares of one holder among each
-/// other. Reactor thread only.
+/// The memory of received data that is not used yet: heads, incomplete bodies and messages, blocks whose receiver is
+/// slow. The limits of all connections together exceed the available memory. When the budget is used up, shares that
+/// were held for longer than their patience are lost first, then those of the holder with the most, if it keeps more
+/// than twice the amount of the one that needs the room. The same rule applies among the shares of one holder. Reactor
+/// thread only.
 class ReceiveBudget {
  public:
-  /// Of one share, so much is counted for nobody: what is small always finds room.
+  /// The bytes of one share that are not counted: small data always finds room.
   static constexpr std::size_t kFree = 64 * 1024;
 
   explicit ReceiveBudget(std::size_t most) : by_holder_{most} {}
@@ -34,26 +34,28 @@ class ReceiveBudget {
   [[nodiscard]] std::size_t used() const noexcept { return by_holder_.used(); }
 
   struct Terms {
-    const std::string* who = nullptr;  ///< whose it is, when it begins to hold something; must outlive the share
+    const std::string* who = nullptr;  ///< holder at the time when the share starts to hold bytes; must outlive the
+                                       ///< share
     /// What is not used within it, whatever its pace, is lost once another one needs the room: else whoever sends a few
     /// bytes now and then keeps it from all others.
     std::chrono::milliseconds patience{0};
     std::size_t free = kFree;
   };
 
-  /// What one of them holds. The budget must outlive it.
+  /// The bytes that one user of the budget holds. The budget must outlive it.
   class Share {
    public:
-    /// Without a budget there is no limit. `lost` is called when others get its room; it must not destroy a share.
+    /// Without a budget there is no limit. `lost` is called when the room is given to others; it must not destroy a
+    /// share.
     Share(ReceiveBudget* budget, Terms terms, std::function<void()> lost);
     ~Share() { release(); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// From now on it has `bytes` of memory in all. False: the others leave no room for it, or it has lost its own. One
-    /// alone has room.
+    /// Sets the memory of the share to `bytes` in all. Returns false if there is no room, or if the share was lost. A
+    /// single share always has room.
     [[nodiscard]] bool hold(std::size_t bytes);
-    /// The same, of what nobody has.
+    /// As `hold`, but takes no room from other shares.
     [[nodiscard]] bool hold_if_free(std::size_t bytes);
     [[nodiscard]] bool is_lost() const noexcept { return is_lost_; }
 
@@ -71,20 +73,20 @@ class ReceiveBudget {
     std::function<void()> lost_;
     std::size_t held_ = 0;
     Shares::Part part_;
-    SteadyTime since_{};                   ///< when it began to hold something
-    std::list<Share*>::iterator place_{};  ///< while it does
+    SteadyTime since_{};                   ///< time when it began to hold bytes
+    std::list<Share*>::iterator place_{};  ///< valid while it holds bytes
     bool is_lost_ = false;
   };
 
  private:
-  /// How much more than there is it would be.
+  /// Returns how many bytes are missing if `asking` holds `counted`.
   [[nodiscard]] std::size_t missing(const Share& asking, std::size_t counted) const noexcept;
-  /// Takes at least `bytes` from others, or nothing.
+  /// Takes at least `bytes` from other shares, or nothing.
   [[nodiscard]] bool take(std::size_t bytes, const Share& asking, std::size_t counted);
   [[nodiscard]] std::vector<Share*> who_gives(std::size_t bytes, const Share& asking, std::size_t counted) const;
 
   Shares by_holder_;
-  std::list<Share*> holding_;  ///< the longest first
+  std::list<Share*> holding_;  ///< the longest hold first
 };
 
 }  // namespace skiff::protocol

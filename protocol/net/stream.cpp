@@ -40,8 +40,8 @@ IoStep step_of(ssize_t result, std::string_view attempted, IoStep::Kind would_bl
   return {.kind = IoStep::Kind::failed, .error = system_error(errno, attempted)};
 }
 
-/// What TLS sends next of `parts`, as much as a record holds: each record takes a system call and a segment of its own,
-/// so small parts are put together. A part that fills one, or is all there is, goes as it is. Good until the next call.
+/// Returns the bytes of `parts` for the next TLS record. Each record takes a system call and a segment of its own, so
+/// small parts are joined; a part that fills a record, or is the only one, is not copied. Valid until the next call.
 std::string_view next_record(std::span<const std::string_view> parts, std::size_t skip) {
   while (skip >= parts.front().size()) {
     skip -= parts.front().size();
@@ -60,7 +60,7 @@ std::string_view next_record(std::span<const std::string_view> parts, std::size_
   return {record.get(), size};
 }
 
-/// A deadline that counts while this lives; none for nullptr.
+/// Sets a deadline while this lives; does nothing for nullptr.
 class Limit {
  public:
   Limit(Deadline* deadline, milliseconds time) : deadline_{deadline} {
@@ -79,7 +79,7 @@ class Limit {
 
 }  // namespace
 
-/// Shared by the `Stream` and the calls under way, so that either may go first.
+/// State shared by the `Stream` and its current calls, so that either may end first.
 struct Stream::State {
   using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
   enum class Side : unsigned char { read, write };
@@ -89,7 +89,7 @@ struct Stream::State {
         descriptor{executor_in, socket.release()},
         peer{std::move(peer_in)},
         tls{std::move(tls_in)} {
-    // Asio would otherwise ask the kernel for this at the first wait.
+    // Without this, Asio would make a system call at the first wait.
     boost::system::error_code ignored;
     descriptor.native_non_blocking(true, ignored);
   }
@@ -105,7 +105,7 @@ struct Stream::State {
     return step;
   }
 
-  /// Sends what the socket takes of `parts` without their first `skip` bytes, which are not all.
+  /// Sends as many bytes of `parts` after the first `skip` bytes as the socket takes; `skip` is less than all bytes.
   IoStep write(std::span<const std::string_view> parts, std::size_t skip) {
     if (!descriptor.is_open()) return {.kind = IoStep::Kind::failed, .error = closed_error()};
     if (tls) return tls->write(next_record(parts, skip));
@@ -126,11 +126,11 @@ struct Stream::State {
     return step_of(::sendmsg(fd(), &message, MSG_NOSIGNAL), "write to the connection", IoStep::Kind::want_write);
   }
 
-  /// Ends the waits of one side at their limit. Made at the first wait that has one.
+  /// Returns the deadline for the waits of one side. It is created at the first wait with a limit.
   Deadline& deadline(Side side) {
     std::unique_ptr<Deadline>& slot = side == Side::read ? read_deadline : write_deadline;
     if (!slot) {
-      // Wakes both sides; the one whose limit is not reached waits again.
+      // This wakes both sides; a side whose limit is not reached waits again.
       slot = std::make_unique<Deadline>(executor, [this] { wake(); });
     }
     return *slot;
@@ -184,7 +184,7 @@ Task<Result<>> Stream::State::wait(std::shared_ptr<State> self, Descriptor::wait
       co_return fail(Errc::timeout, "the connection made no progress for " + std::to_string(limit.count()) + " ms");
     }
     if (error != asio::error::operation_aborted) co_return fail(Errc::io_error, "wait: " + error.message());
-    // Woken for the other side's limit: wait on.
+    // The wait was interrupted for the limit of the other side, so it continues.
   }
 }
 
@@ -276,7 +276,7 @@ Task<Result<>> Stream::broken() {
   return State::broken(state_);
 }
 Task<Result<>> Stream::readable(milliseconds limit) {
-  // What TLS holds decrypted shows on no descriptor.
+  // Decrypted bytes inside the TLS session are not visible on the descriptor.
   if (state_->tls && state_->tls->pending()) return State::ready();
   return State::wait(state_, State::Descriptor::wait_read, State::Side::read, limit);
 }

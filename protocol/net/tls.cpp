@@ -30,7 +30,7 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using ContextPtr = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, Free<SSL_free>>;
 
-/// The oldest error that OpenSSL has noted on this thread, as text; forgets the rest.
+/// Returns the oldest OpenSSL error of this thread as text, and clears the rest.
 std::string take_error() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
@@ -179,7 +179,7 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
   }
 
  private:
-  /// The certificate must be for this name or address; the name also goes to the server (SNI, RFC 6066).
+  /// Requires a certificate for this name or address; the name is also sent to the server (SNI, RFC 6066).
   Result<> expect_name(SSL* ssl, const std::string& name) const {
     if (name.empty()) {
       if (verify_) return fail(Errc::invalid_field, "TLS needs the server's name to check its certificate");
@@ -203,9 +203,9 @@ ContextPtr new_context(const SSL_METHOD* method) {
   ContextPtr context{SSL_CTX_new(method)};
   if (!context) return context;
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  // Of 1.2 only what keeps old traffic secret when a key is stolen later; 1.3 has nothing else.
+  // For TLS 1.2, allow only ciphers with forward secrecy; all ciphers of 1.3 have it.
   if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) return nullptr;
-  // Idle connections give their 34 KiB of record buffers back; a retried write may come from another place in memory.
+  // Idle connections free their 34 KiB of record buffers; a retried write may use another address.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -229,7 +229,7 @@ Result<> trust_pem(SSL_CTX* context, const std::string& pem) {
   return {};
 }
 
-/// A leaf and the chain behind it, and its key, all PEM.
+/// Loads a leaf certificate with its chain, and its key, all PEM.
 Result<> use_client_certificate(SSL_CTX* context, const std::string& chain_pem, const std::string& key_pem) {
   const BioPtr chain = memory_bio(chain_pem);
   const CertificatePtr leaf{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)};

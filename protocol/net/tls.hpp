@@ -10,10 +10,10 @@
 
 namespace skiff::protocol {
 
-/// What one TLS record carries at most (RFC 8446, 5.1).
+/// The largest payload of a TLS record (RFC 8446, 5.1).
 inline constexpr std::size_t kTlsRecord = 16 * 1024;
 
-/// One step of a non-blocking transfer.
+/// The result of one step of a non-blocking transfer.
 struct IoStep {
   enum class Kind : unsigned char { done, want_read, want_write, end, failed };
   Kind kind = Kind::done;
@@ -21,18 +21,18 @@ struct IoStep {
   Error error = {};
 };
 
-/// One TLS connection (1.3, or 1.2 with forward secrecy and an AEAD cipher) over a socket that somebody else owns.
-/// Never blocks, never raises SIGPIPE.
+/// One TLS connection (1.3, or 1.2 with forward secrecy and an AEAD cipher) over a socket that its caller owns. Never
+/// blocks, never raises SIGPIPE.
 class TlsSession {
  public:
   virtual ~TlsSession() = default;
   [[nodiscard]] virtual IoStep handshake() = 0;
   /// `into` and `from` must not be empty.
   [[nodiscard]] virtual IoStep read(std::span<char> into) = 0;
-  /// Sends one record, and says how much of `from` it holds. After `want_write` the next call must begin with the same
-  /// bytes.
+  /// Sends one record; returns how many bytes of `from` it holds. After `want_write` the next call must begin with the
+  /// same bytes.
   [[nodiscard]] virtual IoStep write(std::string_view from) = 0;
-  /// Bytes are decrypted and waiting, although the socket may have nothing to read.
+  /// Whether decrypted bytes wait, although the socket may have nothing to read.
   [[nodiscard]] virtual bool pending() const = 0;
   /// Sends close_notify if the socket takes it now.
   virtual void shutdown() noexcept = 0;
@@ -44,23 +44,23 @@ struct TlsServerSettings {
 };
 
 struct TlsClientSettings {
-  std::string ca_file = {};          ///< PEM; trust these
-  std::string ca_pem = {};           ///< the same, in memory
-  bool system_ca = true;             ///< trust the system's store too; only when neither of the above is given
+  std::string ca_file = {};          ///< trusted certificates, PEM
+  std::string ca_pem = {};           ///< trusted certificates in memory, PEM
+  bool system_ca = true;             ///< trust the system's store; applies only if both of the above are empty
   std::string certificate_pem = {};  ///< client certificate chain, may be empty
   std::string key_pem = {};
   bool insecure_skip_verify = false;  ///< accept any certificate: for a kubeconfig that says so
 };
 
-/// Certificates and rules shared by many connections. Make one only when TLS is in use: it takes 2 to 3 MB.
+/// Certificates and rules that many connections share. Create it only when TLS is in use: it takes 2 to 3 MB.
 class TlsContext {
  public:
   [[nodiscard]] static Result<std::shared_ptr<TlsContext>> server(const TlsServerSettings& settings);
   [[nodiscard]] static Result<std::shared_ptr<TlsContext>> client(const TlsClientSettings& settings);
   virtual ~TlsContext() = default;
 
-  /// The session for a connected, non-blocking socket. `server_name` is the name or address literal that the
-  /// certificate must be for; a server leaves it empty.
+  /// Creates the session for a connected, non-blocking socket. `server_name` is the name or address literal that the
+  /// certificate must match; a server leaves it empty.
   [[nodiscard]] virtual Result<std::unique_ptr<TlsSession>> session(int socket, const std::string& server_name) = 0;
 };
 

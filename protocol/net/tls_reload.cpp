@@ -9,7 +9,7 @@
 namespace skiff::protocol {
 namespace {
 
-/// Of what both files hold; a file that can't be read counts as empty.
+/// Returns the digest of both files; an unreadable file counts as empty.
 Sha256::Digest digest_of(const TlsServerSettings& settings) {
   Sha256 digest;
   for (const std::string& path : {settings.certificate_file, settings.key_file}) {

@@ -8,15 +8,15 @@
 
 namespace skiff::protocol {
 
-/// A server's context whose files can be read again while it serves: connections that begin afterwards use the new
-/// certificate, those that are open go on. Reactor thread only.
+/// A server's context that can read its files again while it serves: new connections use the new certificate, open ones
+/// continue. Reactor thread only.
 class ReloadableTls final : public TlsContext {
  public:
   [[nodiscard]] static Result<std::shared_ptr<ReloadableTls>> open(TlsServerSettings settings);
 
   enum class Outcome : unsigned char { unchanged, changed };
-  /// Takes the files as they are now. Errors: that of `TlsContext::server`, once for the same content; the context from
-  /// before stays.
+  /// Reads the files again. Errors: those of `TlsContext::server`, once for the same content; the old context then
+  /// stays.
   [[nodiscard]] Result<Outcome> reload();
 
   [[nodiscard]] Result<std::unique_ptr<TlsSession>> session(int socket, const std::string& server_name) override {
@@ -29,7 +29,7 @@ class ReloadableTls final : public TlsContext {
 
   TlsServerSettings settings_;
   std::shared_ptr<TlsContext> current_;
-  Sha256::Digest seen_;  ///< of both files, when they were last looked at
+  Sha256::Digest seen_;  ///< digest of both files at the last check
 };
 
 }  // namespace skiff::protocol

@@ -16,12 +16,12 @@ namespace skiff::protocol {
 namespace {
 
 constexpr std::size_t kCarried = 64 * 1024;
-/// Of what waits in one direction, so much is counted for nobody.
+/// The waiting bytes of one direction that are not counted.
 constexpr std::size_t kCarriedFree = 4 * 1024;
-/// After so many bytes without a wait, others get the reactor.
+/// After this many bytes without a wait, other tasks get the reactor.
 constexpr std::size_t kCarriedAtOnce = 1024 * 1024;
 
-/// What was just read and is about to be sent: all tunnels share it, as none keeps anything in it across a wait.
+/// The buffer between a read and its write. All tunnels share it, because none keeps bytes in it across a wait.
 std::span<char> shared_block() {
   static thread_local const auto block = std::make_unique_for_overwrite<char[]>(kCarried);
   return {block.get(), kCarried};
@@ -39,7 +39,7 @@ struct Tunnel {
     one->close();
     other->close();
   }
-  /// Something is alive: the time of silence begins anew.
+  /// Restarts the limit of silence after progress.
   void moved() {
     if (directions == 1) silence.expires_after(limits.silent);
   }
@@ -49,10 +49,10 @@ struct Tunnel {
   TunnelLimits limits;
   Deadline silence;
   Event ended;
-  int directions = 2;  ///< that go on
+  int directions = 2;  ///< directions that have not ended
 };
 
-/// Until `from` has ended: true; false when one of them broke.
+/// Carries bytes until `from` ends; returns true then, or false when a connection broke.
 Task<bool> carry(Stream* from, Stream* to, Tunnel* tunnel) {
   const std::span<char> block = shared_block();
   ReceiveBudget::Share held{tunnel->limits.budget,

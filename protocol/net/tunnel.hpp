@@ -10,17 +10,17 @@
 namespace skiff::protocol {
 
 struct TunnelLimits {
-  std::chrono::milliseconds stall;   ///< longest time that a side takes nothing of what the other sends
-  std::chrono::milliseconds silent;  ///< once one side has ended: longest time without a byte from the other
-  /// For what a receiver keeps waiting; both connections are closed when there is no room. Null: without a limit.
+  std::chrono::milliseconds stall;   ///< longest time without progress of a receiver
+  std::chrono::milliseconds silent;  ///< after the end of one direction: longest time without a byte in the other
+  /// The budget for bytes whose receiver is slow; both connections are closed when it has no room. Null: no limit.
   ReceiveBudget* budget = nullptr;
-  const std::string* who = nullptr;  ///< whose it is
+  const std::string* who = nullptr;  ///< holder in the budget
 };
 
-/// Carries bytes between two connections, both ways, each at the pace of its receiver. The end of one direction is
-/// passed on, and the other goes on. Ends when both have ended, when either connection breaks, at a limit, or when one
-/// of the streams is closed meanwhile; both are closed then. An idle one holds no buffer. The streams stay the
-/// caller's.
+/// Carries bytes between two connections, in both directions, each at the pace of its receiver. The end of one
+/// direction is passed on, and the other continues. Returns when both have ended, when either connection breaks, at a
+/// limit, or when one of the streams is closed; then both are closed. An idle tunnel holds no buffer. The caller owns
+/// the streams.
 [[nodiscard]] Task<> tunnel(Stream* one, Stream* other, TunnelLimits limits);
 
 }  // namespace skiff::protocol

@@ -31,7 +31,7 @@ constexpr bool is_known(Opcode opcode) noexcept {
   return false;
 }
 
-/// How long a header is, from its second byte.
+/// Returns the size of a header, from its second byte.
 constexpr std::size_t header_size(unsigned char second) noexcept {
   const unsigned length = second & 0x7FU;
   return 2 + (length == 126 ? 2U : length == 127 ? 8U : 0U) + ((second & 0x80U) != 0 ? 4U : 0U);
@@ -88,7 +88,7 @@ std::string close_payload(std::uint16_t code, std::string_view reason) {
   if (code == close_code::kNoStatus) return out;
   out += static_cast<char>(code >> 8);
   out += static_cast<char>(code & 0xFF);
-  // Cut first, so that a long reason costs nothing; the repaired text may be longer, so it is cut again.
+  // Cut the reason first to bound the work; the repair may make it longer, so cut it again.
   std::string text = to_valid_utf8(reason.substr(0, kLargestControl));
   if (text.size() > kLargestControl - 2) {
     text.resize(kLargestControl - 2);
@@ -104,8 +104,7 @@ bool MessageParser::violation(Event& event, std::uint16_t code, std::string_view
   return false;
 }
 
-/// Called twice for each header: when its first two bytes are there, to refuse what is wrong at once, and when all of
-/// it is.
+/// Called twice for each header: after its first two bytes, to refuse errors at once, and when it is complete.
 bool MessageParser::begin_frame(Event& event) {
   const unsigned first = header_[0], second = header_[1];
   fin_ = (first & 0x80U) != 0;
@@ -250,7 +249,7 @@ std::size_t MessageParser::feed(std::string_view bytes, Event& event) {
 
 std::span<char> MessageParser::direct() {
   if (dead_ || !in_payload_ || is_control(opcode_) || frame_length_ - frame_have_ < kDirectLeast) return {};
-  // As much again as there is: a length alone, without the bytes, must not make this side allocate much.
+  // The room is bounded by the bytes so far: a large length without bytes must not cause a large allocation.
   const std::size_t room = gives_pieces() ? kMostPiece : std::clamp(message_size_, kDirectLeast, kDirectMost);
   const auto take = static_cast<std::size_t>(std::min<std::uint64_t>(frame_length_ - frame_have_, room));
   if (message_.size() < message_size_ + take) {

@@ -20,7 +20,7 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Calls `each` for the entries of a comma-separated list (RFC 9110 section 5.6.1: empty ones don't count).
+/// Calls `each` for the entries of a comma-separated list (RFC 9110 section 5.6.1: empty ones do not count).
 template <class Each>
 void for_each_entry(std::string_view list, Each each) {
   while (true) {
@@ -82,7 +82,7 @@ Result<std::vector<std::string>> offered_subprotocols(std::string_view header) {
 std::string_view choose_subprotocol(const std::vector<std::string>& offered,
                                     std::initializer_list<std::string_view> known) noexcept {
   for (const std::string& offer : offered) {
-    // What is known outlives this call; what was offered may not.
+    // Return the known name: it outlives this call, the offered one may not.
     for (const std::string_view name : known) {
       if (name == offer) return name;
     }

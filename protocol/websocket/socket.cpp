@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kScratch = 64 * 1024;
 
-/// What every connection reads into: nothing waits between a read and its parsing, so one is enough for all of them and
-/// an idle connection has none.
+/// The read buffer of all connections. One is enough, because no wait separates a read from its parsing; an idle
+/// connection has none.
 std::span<char> scratch() {
   static thread_local const auto bytes = std::make_unique_for_overwrite<char[]>(kScratch);
   return {bytes.get(), kScratch};
 }
 
-/// So that adding one to a clock can't overflow.
+/// Bounds the times, so that adding one to a clock cannot overflow.
 WebSocket::Options bounded(WebSocket::Options options) {
   constexpr milliseconds longest = std::chrono::hours{24 * 365};
   options.write_deadline = std::min(options.write_deadline, longest);
@@ -97,7 +97,7 @@ std::optional<milliseconds> WebSocket::State::patience() {
 }
 
 bool WebSocket::State::goes_on(const Error& error) const noexcept {
-  // Its own limit is reached, or another coroutine has begun to close and woke it.
+  // The limit of this read is reached, or another coroutine has begun to close and woke it.
   return error.code == Errc::timeout || (error.code == Errc::cancelled && stream.is_open());
 }
 
@@ -156,10 +156,10 @@ std::optional<WebSocket::Message> WebSocket::State::next_message() {
       case MessageParser::Kind::text:
       case MessageParser::Kind::binary:
         (void)held.hold(0);
-        if (closed) continue;  // on the way to the end
+        if (closed) continue;  // the connection is closing
         return Message{event.kind == MessageParser::Kind::text ? Kind::text : Kind::binary, std::move(event.payload)};
       case MessageParser::Kind::ping:
-        // Only the latest needs an answer (RFC 6455 section 5.5.3), so they can't pile up.
+        // Only the latest ping needs a pong (RFC 6455 section 5.5.3), so pings cannot pile up.
         pong_due = std::move(event.payload);
         control_soon();
         continue;
@@ -175,8 +175,8 @@ std::optional<WebSocket::Message> WebSocket::State::next_message() {
   return {};
 }
 
-/// Reads and drops until the peer ends its direction: closing with bytes unread would reset the connection, and with it
-/// the close frame on its way to the peer.
+/// Reads and drops bytes until the peer ends its direction: closing with unread bytes would reset the connection, and
+/// the close frame could get lost.
 Task<> WebSocket::State::drain(SteadyTime deadline) {
   while (stream.is_open()) {
     if (steady_clock::now() >= deadline) break;
@@ -190,14 +190,14 @@ Task<> WebSocket::State::drain(SteadyTime deadline) {
 }
 
 Task<> WebSocket::State::conclude(MessageParser::Event event) {
-  // A turn that does not come does not keep it here.
+  // The limit also bounds the wait for the turn.
   Deadline limit{stream.executor(), [this] { stream.close(); }};
   limit.expires_after(2 * options.close_timeout);
   if (event.kind == MessageParser::Kind::close) {
     finish_with({event.code, event.payload, true},
                 {Errc::cancelled, "the peer closed with " + std::to_string(event.code)});
     co_await send_close(event.code, {}, true);
-    // The server ends the TCP connection first (RFC 6455 section 7.1.1), so that TIME_WAIT is not the client's.
+    // The server ends the TCP connection first (RFC 6455 section 7.1.1), so the client has no TIME_WAIT.
     if (options.side == Side::client) co_await drain(steady_clock::now() + options.close_timeout);
   } else {
     const Errc code = event.code == close_code::kTooBig          ? Errc::payload_too_large
@@ -282,7 +282,7 @@ Task<> WebSocket::close(std::uint16_t code, std::string reason) {
     state.finish_with({code, reason, false}, {Errc::cancelled, "closed on this side with " + std::to_string(code)});
   }
   if (state.end_by == SteadyTime::max()) state.end_by = steady_clock::now() + state.options.close_timeout;
-  if (state.reading) state.stream.cancel();  // it waits with another limit
+  if (state.reading) state.stream.cancel();  // the reader must wait again with the new limit
   while (!state.ended) {
     if (state.reading) {
       co_await state.changed.wait();

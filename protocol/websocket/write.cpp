@@ -18,7 +18,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// Takes `count` bytes off the front of `parts`.
+/// Removes `count` bytes from the front of `parts`.
 void advance(std::vector<std::string_view>& parts, std::size_t count) {
   std::size_t gone = 0;
   while (gone < parts.size() && count >= parts[gone].size()) count -= parts[gone++].size();
@@ -26,7 +26,7 @@ void advance(std::vector<std::string_view>& parts, std::size_t count) {
   if (!parts.empty()) parts.front().remove_prefix(count);
 }
 
-/// The first bytes of `parts`, at most `most`.
+/// Returns the first bytes of `parts`, at most `most`.
 std::vector<std::string_view> front(std::span<const std::string_view> parts, std::size_t most) {
   std::vector<std::string_view> some;
   for (const std::string_view part : parts) {
@@ -37,12 +37,12 @@ std::vector<std::string_view> front(std::span<const std::string_view> parts, std
   return some;
 }
 
-/// Empties `text` and gives its memory back, which assigning an empty string would not.
+/// Empties `text` and frees its memory, which assigning an empty string would not do.
 void release(std::string& text) {
   std::string{}.swap(text);
 }
 
-/// A whole frame in one piece, as a client's must be: it is masked.
+/// Returns a whole frame in one piece, masked for a client.
 std::string frame(Opcode opcode, std::span<const std::string_view> parts, Side side) {
   std::array<char, kMaxFrameHeader> header;
   std::optional<MaskKey> mask;
@@ -61,7 +61,7 @@ std::string frame(Opcode opcode, std::string_view payload, Side side) {
   return frame(opcode, std::span{&payload, 1}, side);
 }
 
-/// Runs `work` out of reach of the caller's cancellation: half a frame would end the connection for everybody.
+/// Runs `work` shielded from the caller's cancellation: half a frame would break the connection for all senders.
 template <class T>
 auto shielded(Executor executor, Task<T> work) {
   return asio::co_spawn(executor, std::move(work), asio::bind_cancellation_slot(asio::cancellation_slot{}, use_task));
@@ -95,7 +95,7 @@ Task<WebSocket::State::Turn> WebSocket::State::turn(bool first) {
     throw;
   }
   Turn mine{*this};
-  // Cancelled and granted in the same moment.
+  // The wait may have been cancelled and granted at the same moment.
   const auto state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) {
     throw boost::system::system_error{asio::error::operation_aborted};
@@ -131,14 +131,14 @@ void WebSocket::State::flush_control() noexcept {
     }
     const std::string_view bytes{control_out};
     const auto sent = stream.try_write({&bytes, 1});
-    if (!sent) return;  // the next read or message finds out
+    if (!sent) return;  // the next read or message reports it
     control_out.erase(0, *sent);
     if (!control_out.empty()) return;
     release(control_out);
   }
 }
 
-// The caller awaits it and goes on with what is left of `parts`.
+// The caller awaits the task and continues with the rest of `parts`.
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 Task<WebSocket::State::Sent> WebSocket::State::write_by(std::vector<std::string_view>& parts, SteadyTime deadline) {
   // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
@@ -147,18 +147,18 @@ Task<WebSocket::State::Sent> WebSocket::State::write_by(std::vector<std::string_
     if (!sent) co_return Sent::broken;
     advance(parts, *sent);
     if (parts.empty()) co_return Sent::all;
-    // The stream waits for room only inside a write, and a write that fails does not tell how far it got. One byte is
-    // written or is not; in TLS, where a begun record must be offered again in full, the same holds for a record.
+    // A failed write of the stream does not report how many bytes it wrote. So only one byte is offered: it is written
+    // or not. In TLS, where a begun record must be repeated in full, the same holds for a record.
     const std::vector<std::string_view> step = front(parts, stream.is_tls() ? kTlsRecord : 1);
     const auto waited = co_await stream.write(step, until(deadline));
     if (!waited) co_return waited.error().code == Errc::timeout ? Sent::too_slow : Sent::broken;
     advance(parts, total_size(step));
-    heard = steady_clock::now();  // the peer makes room, so it lives
+    heard = steady_clock::now();  // the peer makes room, so it is alive
   }
 }
 
-/// Finishes a message that the socket did not take at once. A peer that is too slow for the deadline gets the time of
-/// one more step to take the rest, so that a close frame with the reason can follow it.
+/// Finishes a message that the socket did not take at once. A peer that misses the deadline gets the time of one more
+/// step to take the rest, so that a close frame with the reason can follow.
 Task<Result<>> WebSocket::State::finish(State* self, std::vector<std::string_view> parts, bool begun) {
   const std::size_t message = begun ? 0 : total_size(parts) - self->control_out.size();
   const SteadyTime deadline = steady_clock::now() + self->options.write_deadline;
@@ -173,8 +173,8 @@ Task<Result<>> WebSocket::State::finish(State* self, std::vector<std::string_vie
   self->finish_with({self->options.write_deadline_code, "too slow", false}, {Errc::timeout, why});
   const SteadyTime last = steady_clock::now() + self->options.close_timeout;
   self->end_by = last;
-  self->stream.cancel();  // the reader sees the new state
-  // A message of which nothing has left need not hold the close frame up (what TLS has once been offered must be
+  self->stream.cancel();  // wakes the reader, so that it sees the new state
+  // A message without a sent byte need not delay the close frame (in TLS, bytes that were offered once must be
   // repeated).
   if (const std::size_t left = total_size(parts); !begun && left >= message && !self->stream.is_tls()) {
     parts.clear();
