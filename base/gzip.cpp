@@ -38,7 +38,7 @@ Result<std::string> unpack_gzip(std::string_view packed, std::size_t limit) {
     if (status == Z_STREAM_END) break;
     if (status != Z_OK && status != Z_BUF_ERROR) return fail(Errc::invalid_request, "its gzip is damaged");
     if (size < text.size()) {
-      if (stream.avail_in == 0) return fail(Errc::invalid_request, "its gzip is cut");
+      if (stream.avail_in == 0) return fail(Errc::invalid_request, "its gzip is truncated");
       continue;
     }
     if (text.size() == most) break;

@@ -108,7 +108,7 @@ class Archive {
     return {};
   }
 
-  static std::unexpected<Error> stopped() { return fail(Errc::cancelled, "the archive is wanted no more"); }
+  static std::unexpected<Error> stopped() { return fail(Errc::cancelled, "the client no longer wants the archive"); }
 
   Result<> add(int directory, const std::string& name, std::string_view path, WalkEntry::Kind expected) {
     struct stat info{};

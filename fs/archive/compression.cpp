@@ -37,7 +37,7 @@ struct FreeZstd {
 };
 
 std::unexpected<Error> gone() {
-  return fail(Errc::cancelled, "nobody takes the archive any more");
+  return fail(Errc::cancelled, "the client no longer reads the archive");
 }
 std::unexpected<Error> no_memory() {
   return fail(Errc::resource_exhausted, "there is no memory to compress or decompress an archive");
@@ -233,7 +233,7 @@ struct Decompressor::State {
         if (from != before && from < to) continue;
       }
       if (ended) {
-        if (within) return fail(Errc::malformed_archive, "the compressed data is cut");
+        if (within) return fail(Errc::malformed_archive, "the compressed data is truncated");
         return 0;
       }
       SKIFF_TRY_VOID(fill());

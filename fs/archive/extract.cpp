@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kExtractBlock = std::size_t{256} << 10U;
 
 std::unexpected<Error> stopped() {
-  return fail(Errc::cancelled, "the archive is wanted no more");
+  return fail(Errc::cancelled, "the client no longer wants the archive");
 }
 
 Result<> write_block(int file, std::string_view bytes, const std::string& what) {
@@ -226,8 +226,7 @@ class Extraction {
     SKIFF_TRY(const auto status, status_of(file.get()));
     SKIFF_TRY_VOID(check_regular(status.st_mode, path));
     if (is_private_to_kernel(file.get(), status.st_mode)) {
-      return fail(Errc::permission_denied,
-                  "write " + in_quotes(path) + ": a file of the kernel's that is this process's");
+      return fail(Errc::permission_denied, "write " + in_quotes(path) + ": this kernel file is private");
     }
     if (::ftruncate(file.get(), 0) != 0) return failed();
     return file;

@@ -109,7 +109,7 @@ Result<bool> TarReader::read_block(std::span<char> block) {
   while (size < block.size()) {
     SKIFF_TRY(const auto got, source_(block.subspan(size)));
     if (got == 0 && size == 0) return false;
-    if (got == 0) return malformed("the archive is cut");
+    if (got == 0) return malformed("the archive is truncated");
     size += got;
   }
   return true;
@@ -119,7 +119,7 @@ Result<std::string> TarReader::read_extra(std::uint64_t size) {
   if (size > kLongestHeader) return malformed("an extended header is larger than 1 MiB");
   std::string text(static_cast<std::size_t>(size) + tar_padding(size), '\0');
   SKIFF_TRY(const auto read, read_block(text));
-  if (!read && !text.empty()) return malformed("the archive is cut");
+  if (!read && !text.empty()) return malformed("the archive is truncated");
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -131,7 +131,7 @@ Result<> TarReader::skip() {
     SKIFF_TRY(
         const auto got,
         source_(std::span{ignored}.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest, ignored.size())))));
-    if (got == 0) return malformed("the archive is cut");
+    if (got == 0) return malformed("the archive is truncated");
     rest -= got;
   }
   return {};
@@ -143,7 +143,7 @@ Result<std::size_t> TarReader::read(std::span<char> into) {
   if (piece_ < pieces_.size()) most = std::min(most, pieces_[piece_].size - offset_);
   const auto got = source_(into.first(static_cast<std::size_t>(most)));
   if (!got) return got;
-  if (*got == 0) return malformed("the archive is cut");
+  if (*got == 0) return malformed("the archive is truncated");
   left_ -= *got;
   offset_ += *got;
   if (piece_ < pieces_.size() && offset_ == pieces_[piece_].size) {
@@ -172,13 +172,13 @@ Result<std::optional<TarEntry>> TarReader::next() {
       }
     }
     if (!read) return std::unexpected{read.error()};
-    if (!*read) return malformed("the archive ends without its end mark: it is cut, or no tar archive");
+    if (!*read) return malformed("the archive ends without its end mark: it is truncated, or not a tar archive");
     if (std::ranges::all_of(block, [](char c) { return c == '\0'; })) {
-      if (has_extended) return malformed("an extended header stands before no member");
+      if (has_extended) return malformed("no member follows an extended header");
       return std::nullopt;
     }
     if (tar_number(block, tar_field::kSum) != std::int64_t{tar_sum(block)}) {
-      return malformed("a header has a wrong checksum: the bytes are damaged, or no tar archive");
+      return malformed("a header has a wrong checksum: the bytes are damaged, or not a tar archive");
     }
     const char type = block[tar_field::kType.at];
     if (type == 'V' && !has_extended) {
@@ -222,7 +222,7 @@ Result<> TarReader::read_map(std::span<const char> block, TarSparse& sparse) {
     std::array<char, kTarBlock> more;
     for (bool goes_on = block[482] != '\0'; goes_on; goes_on = more[504] != '\0') {
       SKIFF_TRY(const auto read, read_block(more));
-      if (!read) return malformed("the archive is cut");
+      if (!read) return malformed("the archive is truncated");
       SKIFF_TRY_VOID(sparse.take_header(more, 0, 21));
     }
   }
@@ -231,7 +231,7 @@ Result<> TarReader::read_map(std::span<const char> block, TarSparse& sparse) {
     if (left_ < kTarBlock) return malformed("the map of a sparse file is damaged");
     std::array<char, kTarBlock> more;
     SKIFF_TRY(const auto read, read_block(more));
-    if (!read) return malformed("the archive is cut");
+    if (!read) return malformed("the archive is truncated");
     left_ -= more.size();
     text.append(more.data(), more.size());
     SKIFF_TRY(known, sparse.take_map(text));
@@ -311,7 +311,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
       return fail(Errc::not_supported, std::string{"the archive holds a member of the unknown type '"} + type + "'");
   }
   const bool is_link = entry.kind == TarEntry::Kind::link || entry.kind == TarEntry::Kind::hard_link;
-  if (is_link && entry.target.empty()) return malformed("the link \"" + entry.path + "\" leads nowhere");
+  if (is_link && entry.target.empty()) return malformed("the link \"" + entry.path + "\" has no target");
   if (!is_link) entry.target.clear();
   // Programs disagree about whether content follows, so refuse it.
   if (entry.kind != TarEntry::Kind::file && size > 0) {

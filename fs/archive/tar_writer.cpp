@@ -82,7 +82,7 @@ void seal(Block& block) {
 TarWriter::TarWriter(Out out) : out_{std::move(out)} {}
 
 Result<> TarWriter::begin(const TarEntry& entry) {
-  if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than was said");
+  if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than declared");
   std::string path = entry.path;
   if (entry.kind == TarEntry::Kind::directory && !path.ends_with('/')) path += '/';
   const std::uint64_t size = entry.kind == TarEntry::Kind::file ? entry.size : 0;
@@ -123,7 +123,7 @@ Result<> TarWriter::begin(const TarEntry& entry) {
 }
 
 Result<> TarWriter::write(std::string_view content) {
-  if (content.size() > left_) return fail(Errc::internal, "a tar member is longer than was said");
+  if (content.size() > left_) return fail(Errc::internal, "a tar member is longer than declared");
   if (content.empty()) return {};
   left_ -= content.size();
   if (auto written = out_(content); !written || left_ > 0) return written;
@@ -131,7 +131,7 @@ Result<> TarWriter::write(std::string_view content) {
 }
 
 Result<> TarWriter::finish() {
-  if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than was said");
+  if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than declared");
   SKIFF_TRY_VOID(out_({kZeros.data(), kZeros.size()}));
   return out_({kZeros.data(), kZeros.size()});
 }

@@ -32,8 +32,7 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
     SKIFF_TRY(auto status, status_of(fd.get()));
     SKIFF_TRY_VOID(check_regular(status.st_mode, path));
     if (is_private_to_kernel(fd.get(), status.st_mode)) {
-      return fail(Errc::permission_denied,
-                  "append to " + in_quotes(path) + ": a file of the kernel's that is this process's");
+      return fail(Errc::permission_denied, "append to " + in_quotes(path) + ": this kernel file is private");
     }
     if (create && options.mode && ::fchmod(fd.get(), *options.mode & 07777U) != 0) {
       return std::unexpected{system_error(errno, "set the mode of " + in_quotes(path))};

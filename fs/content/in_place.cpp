@@ -45,7 +45,7 @@ Result<> take_set_id(int fd, std::string_view path) {
       (status.st_mode & S_ISUID) != 0 || (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
   // EPERM: the agent does not own the file and lacks the right to keep the bits, so the kernel clears them on write.
   if (is_set_id && ::fchmod(fd, status.st_mode & 01777U) != 0 && errno != EPERM) {
-    return std::unexpected{system_error(errno, "take the set-id bits of " + in_quotes(path))};
+    return std::unexpected{system_error(errno, "clear the set-id bits of " + in_quotes(path))};
   }
   return {};
 }
@@ -60,8 +60,7 @@ Result<UniqueFd> write_in_place(const Place& place, int from, const Entry& expec
     return fail(Errc::precondition_failed, in_quotes(path) + " was replaced just now");
   }
   if (is_private_to_kernel(file.get(), status.st_mode)) {
-    return fail(Errc::permission_denied,
-                "write " + in_quotes(path) + ": a file of the kernel's that is this process's");
+    return fail(Errc::permission_denied, "write " + in_quotes(path) + ": this kernel file is private");
   }
   SKIFF_TRY(auto source, status_of(from));
   if (source.st_size > status.st_size && ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, source.st_size) != 0 &&
@@ -73,7 +72,7 @@ Result<UniqueFd> write_in_place(const Place& place, int from, const Entry& expec
   for (off_t at = 0; at < source.st_size;) {
     const auto wanted = static_cast<std::size_t>(std::min<off_t>(source.st_size - at, kInPlaceBlock));
     SKIFF_TRY(auto got, read_at(from, static_cast<std::uint64_t>(at), {block.get(), wanted}));
-    if (got == 0) return fail(Errc::io_error, "write " + in_quotes(path) + ": the new bytes were cut");
+    if (got == 0) return fail(Errc::io_error, "write " + in_quotes(path) + ": the new content was truncated");
     if (const int error = write_all(file.get(), {block.get(), got}); error != 0) {
       return failed_in_place(error, path, ", which is a mount and can only be written in place: a part of it was");
     }

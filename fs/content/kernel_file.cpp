@@ -31,7 +31,7 @@ Result<bool> is_kernel_file(int fd, const Entry& entry) {
     return entry.size == static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) && is_of_sysfs(fd);
   }
   if (is_private_to_kernel(fd, entry.mode)) {
-    return fail(Errc::permission_denied, "a file of the kernel's that is not for everybody");
+    return fail(Errc::permission_denied, "not every user may read this kernel file");
   }
   char first = 0;
   SKIFF_TRY(const auto got, read_at(fd, 0, {&first, 1}));
@@ -46,7 +46,7 @@ Result<UniqueFd> copy_of_kernel_file(int fd, const Entry& entry) {
   SKIFF_TRY(const bool is_one, is_kernel_file(fd, entry));
   if (!is_one) return UniqueFd{};
   UniqueFd copy{::memfd_create("skiff-kernel-file", MFD_CLOEXEC)};
-  if (!copy) return std::unexpected{system_error(errno, "copy a file of the kernel's")};
+  if (!copy) return std::unexpected{system_error(errno, "copy a kernel file")};
   const auto memory = std::make_unique_for_overwrite<char[]>(kCopiedAtOnce);
   const std::span<char> block{memory.get(), kCopiedAtOnce};
   for (std::size_t copied = 0;;) {
@@ -58,7 +58,7 @@ Result<UniqueFd> copy_of_kernel_file(int fd, const Entry& entry) {
                   "read it by a command");
     }
     if (const int error = write_all(copy.get(), block.first(got)); error != 0) {
-      return std::unexpected{system_error(error, "copy a file of the kernel's")};
+      return std::unexpected{system_error(error, "copy a kernel file")};
     }
     if (got < block.size()) return copy;
   }

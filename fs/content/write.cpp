@@ -34,7 +34,8 @@ Result<> check_owners_rights(const Place& place, const std::optional<Entry>& tar
   const mode_t needed = is_owner ? S_IWUSR : status.st_gid == to.gid ? S_IWGRP : S_IWOTH;
   const bool is_kept_to_owners = (status.st_mode & S_ISVTX) != 0 && !is_owner && target && target->uid != to.uid;
   if ((status.st_mode & needed) != 0 && !is_kept_to_owners) return {};
-  return fail(Errc::permission_denied, in_quotes(path) + " leads by a link to where its user may not write");
+  return fail(Errc::permission_denied,
+              in_quotes(path) + " leads through a link to a place where its user may not write");
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ Result<> Writer::check_sum(const std::stop_token& stop) const {
   if (!digest) return std::unexpected{std::move(digest.error())};
   if (*digest == *options_.sha256) return {};
   const std::string found =
-      *digest ? "the bytes have the SHA-256 " + to_hex(**digest) : std::string{"somebody else writes to the file"};
+      *digest ? "the bytes have the SHA-256 " + to_hex(**digest) : std::string{"another process writes to the file"};
   return fail(Errc::checksum_mismatch, "write " + in_quotes(path_) + ": " + found);
 }
 

@@ -35,7 +35,7 @@ class Resolver {
       const std::string name = std::move(pending_.back());
       pending_.pop_back();
       if (++steps_ > kMostSteps)
-        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it is too intricate");
+        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it needs too many steps");
       if (name == "..") {
         SKIFF_TRY_VOID(ascend());
         continue;
@@ -146,7 +146,7 @@ class Resolver {
     here_.reset();
     for (const Level& level : levels_) {
       if (++steps_ > kMostSteps)
-        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it is too intricate");
+        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it needs too many steps");
       here_.reset(::openat(here(), level.name.c_str(), kLook | O_DIRECTORY));
       if (!here_) return failed(errno);
     }

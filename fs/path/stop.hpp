@@ -8,7 +8,7 @@ namespace skiff::fs {
 
 /// Returns the error of a call that was asked to stop: `cancelled`.
 [[nodiscard]] inline std::unexpected<Error> stopped_error() {
-  return fail(Errc::cancelled, "nobody waits for this any more");
+  return fail(Errc::cancelled, "the caller no longer waits for the result");
 }
 
 }  // namespace skiff::fs

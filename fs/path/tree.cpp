@@ -106,9 +106,8 @@ Result<RootDirectory> find_again(const RootDirectory& root) {
   const std::string& name = root.real.back();
   if (is_link(root.holder.get(), name)) return fail(Errc::path_escapes_root, gone + ": a link took its place");
   if (!is_own(root.holder)) {
-    return fail(
-        Errc::path_not_found,
-        gone + ", and as others may write to the directory that held it, what is there now is not taken for it");
+    return fail(Errc::path_not_found,
+                gone + ": other users may write to its parent directory, so the directory there now is not used");
   }
   RootDirectory again{
       .fd = UniqueFd{::openat(root.holder.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)},

@@ -19,7 +19,7 @@ class Braces {
 
   Result<std::vector<std::string>> expand() {
     auto all = sequence(0);
-    if (all && at_ < pattern_.size()) return fail(Errc::invalid_field, "a \"}\" in the pattern closes nothing");
+    if (all && at_ < pattern_.size()) return fail(Errc::invalid_field, "a \"}\" in the pattern has no \"{\"");
     return all;
   }
 

@@ -58,7 +58,8 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path, options.stop));
   if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(from_path));
   if (to.directory && entry->type != EntryType::directory) {
-    return fail(Errc::not_a_directory, in_quotes(to_path) + " names a directory, " + in_quotes(from_path) + " is none");
+    return fail(Errc::not_a_directory,
+                in_quotes(to_path) + " names a directory, " + in_quotes(from_path) + " is not one");
   }
   return Ends{
       .from = std::move(from), .to = std::move(to), .lock = std::move(lock), .entry = std::move(*entry), .same = same};
@@ -190,7 +191,7 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   }
   SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));
   if (place.directory && source.type != EntryType::directory) {
-    return fail(Errc::not_a_directory, in_quotes(to) + " names a directory, " + in_quotes(from) + " is none");
+    return fail(Errc::not_a_directory, in_quotes(to) + " names a directory, " + in_quotes(from) + " is not one");
   }
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   SKIFF_TRY(auto replaced, check_free(place, to, options.existing));

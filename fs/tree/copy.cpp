@@ -58,8 +58,7 @@ class Copy {
     if (!in) return failed(name);
     // Do not copy private files of the kernel: only this process may read them, commands may not.
     if (status.st_size == 0 && is_private_to_kernel(in.get(), status.st_mode)) {
-      return fail(Errc::permission_denied,
-                  "copy " + in_quotes(name) + ": a file of the kernel's that is not for everybody");
+      return fail(Errc::permission_denied, "copy " + in_quotes(name) + ": not every user may read this kernel file");
     }
     const UniqueFd out{::openat(to_directory, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
     if (!out) return failed(to);
@@ -88,7 +87,7 @@ class Copy {
       return fail(Errc::invalid_field, "copy " + in_quotes(name) + ": a directory can't be copied into itself", "to");
     }
     if (depth_ == kMostCopyDepth)
-      return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": directories lie too deep");
+      return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": the directories are nested too deeply");
     // Only the agent may use the directory until it is complete.
     const UniqueFd made = make_private_directory(to_directory, to);
     if (!made) return failed(to);

@@ -42,7 +42,7 @@ Result<> WatchDirectories::start(const std::stop_token& stop) {
   if (!recursive_) return {};
   std::optional<Error> failure;
   scan({top_watch_}, nullptr, [&failure](const std::string&, Error why) { failure = std::move(why); }, stop);
-  if (stop.stop_requested()) return fail(Errc::cancelled, "the watch is wanted no more");
+  if (stop.stop_requested()) return fail(Errc::cancelled, "the client no longer wants the watch");
   if (failure) return std::unexpected{std::move(*failure)};
   return {};
 }

@@ -127,7 +127,7 @@ Task<GrpcOutcome> run_method(GrpcCall* call, Task<GrpcStatus> method, std::optio
   if (race.status) co_return GrpcOutcome{.status = std::move(*race.status)};
   if (*over_time) co_return GrpcOutcome{.status = {GrpcCode::deadline_exceeded, "the call's time is over"}};
   if (call->http().is_closed()) {
-    co_return GrpcOutcome{.status = {GrpcCode::cancelled, "the client has given the call up"}, .is_given_up = true};
+    co_return GrpcOutcome{.status = {GrpcCode::cancelled, "the client has cancelled the call"}, .is_given_up = true};
   }
   co_return GrpcOutcome{.status = {GrpcCode::internal, "the method failed"}};
 }

@@ -24,7 +24,7 @@ Result<std::optional<std::string>> GrpcMessages::next() {
   const std::string_view rest = std::string_view{bytes_}.substr(used_);
   if (rest.size() < kPrefixBytes) return std::nullopt;
   if (rest.front() != '\0') {
-    return fail(Errc::not_supported, "compressed messages are not taken: send them with grpc-encoding identity");
+    return fail(Errc::not_supported, "compressed messages are not supported: send them with grpc-encoding identity");
   }
   std::size_t size = 0;
   for (const char byte : rest.substr(1, kPrefixBytes - 1)) size = size << 8U | static_cast<unsigned char>(byte);

@@ -193,7 +193,7 @@ Task<bool> HttpConnection::answer(HttpExchange& exchange) {
   }
   if (exchange.phase_ == Phase::waiting) {
     const Error error = out_of_memory     ? Error{Errc::resource_exhausted, "there is not enough memory for this"}
-                        : failure.empty() ? Error{Errc::internal, "the handler gave no answer"}
+                        : failure.empty() ? Error{Errc::internal, "the handler sent no response"}
                                           : Error{Errc::internal, "the handler failed"};
     exchange.close_after_response();
     auto response = error_response(out_of_memory ? 503 : 500, error);

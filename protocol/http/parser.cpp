@@ -98,7 +98,7 @@ HeadResult<void> check_fields(std::string_view lines) {
     if (line.front() == ' ' || line.front() == '\t') return refuse("a header field is folded over two lines");
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return refuse("a header line has no colon");
-    if (!is_token(line.substr(0, colon))) return refuse("a header field's name holds a character that it may not");
+    if (!is_token(line.substr(0, colon))) return refuse("a header field's name holds an invalid character");
     if (!is_field_value(line.substr(colon + 1))) return refuse("a header field's value holds a control character");
   }
   return {};
@@ -109,7 +109,7 @@ HeadResult<void> check_version(std::string_view text) {
   if (text == "HTTP/1.1" || text == "HTTP/1.0") return {};
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   if (text.size() == 8 && text.starts_with("HTTP/") && digit(text[5]) && text[6] == '.' && digit(text[7])) {
-    return refuse("only HTTP/1.1 and HTTP/1.0 are spoken here", 505, Errc::not_supported);
+    return refuse("only HTTP/1.1 and HTTP/1.0 are supported", 505, Errc::not_supported);
   }
   return refuse("the first line does not end with an HTTP version");
 }
@@ -119,7 +119,7 @@ HeadResult<void> check_request_line(std::string_view line, std::size_t target_by
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last)
     return refuse("the first line is not \"METHOD TARGET VERSION\"");
-  if (!is_token(line.substr(0, first))) return refuse("the method holds a character that it may not");
+  if (!is_token(line.substr(0, first))) return refuse("the method holds an invalid character");
   const std::string_view target = line.substr(first + 1, last - first - 1);
   if (target.size() > target_bytes) {
     return refuse("the target is longer than " + std::to_string(target_bytes) + " bytes", 414, Errc::target_too_long);
@@ -156,7 +156,7 @@ HeadResult<BodyFraming> explicit_framing(const Headers& headers, unsigned versio
   }
   if (version < 11) return refuse("Transfer-Encoding needs HTTP/1.1");
   if (!same_text(headers.get("Transfer-Encoding"), "chunked")) {
-    return refuse("the only transfer coding known here is \"chunked\"");
+    return refuse("the only supported transfer coding is \"chunked\"");
   }
   return BodyFraming{BodyFraming::Kind::chunked, 0};
 }
@@ -175,11 +175,11 @@ HeadResult<void> check_host(HttpRequest& request) {
   if (hosts > 1) return refuse("Host is repeated");
   if (hosts == 0 && request.version >= 11) return refuse("Host is missing");
   request.host = request.headers.get("Host");
-  if (!is_host(request.host)) return refuse("Host holds a character that it may not");
+  if (!is_host(request.host)) return refuse("Host holds an invalid character");
   const std::string& authority = request.target.authority;
   if (authority.empty()) return {};
   if (hosts == 1 && !same_text(authority, request.host)) return refuse("Host and the target name different hosts");
-  if (!is_host(authority)) return refuse("the target's host holds a character that it may not");
+  if (!is_host(authority)) return refuse("the target's host holds an invalid character");
   request.host = authority;
   return {};
 }
@@ -277,7 +277,7 @@ HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t ta
   request.keep_alive = wants_keep_alive(request.headers, request.version);
   if (const auto expect = request.headers.find("Expect");
       expect && request.version >= 11 && !same_text(*expect, "100-continue")) {
-    return refuse("the only expectation known here is 100-continue", 417, Errc::expectation_failed);
+    return refuse("the only supported expectation is 100-continue", 417, Errc::expectation_failed);
   }
   return request;
 }

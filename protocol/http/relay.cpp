@@ -266,7 +266,7 @@ Task<Result<>> send_answer_body(Relay* relay) {
 
 Task<Result<>> switch_protocols(Relay* relay, HttpResponseHead head) {
   if (!relay->asks_for_upgrade || !relay->options.upgraded) {
-    co_return fail(Errc::bad_gateway, "the server has switched protocols without being asked to");
+    co_return fail(Errc::bad_gateway, "the server switched protocols without a request for it");
   }
   relay->probe_both();
   auto handler = [server = relay->server.take_upgraded(), take = std::move(relay->options.upgraded)](

@@ -150,7 +150,7 @@ void Http2Connection::time_is_over() {
       drain();
       break;
     case Phase::asked:
-      log::info("a client is gone without a word", {{"peer", stream_.peer()}});
+      log::info("a client does not respond to a ping", {{"peer", stream_.peer()}});
       stream_.close();
       break;
     case Phase::greeting:

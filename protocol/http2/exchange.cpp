@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kFreeOfStream = 1024;
 
 std::unexpected<Error> stream_is_over() {
-  return fail(Errc::cancelled, "the client has given the request up, or is gone");
+  return fail(Errc::cancelled, "the client has cancelled the request or is gone");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {
     if (stream_->is_given_up) co_return fail(Errc::resource_exhausted, std::string{kNoReceiveRoom});
     if (stream_->closed) co_return stream_is_over();
     if (stream_->ended) co_return std::string{};
-    if (overdue) co_return fail(Errc::request_timeout, "the request stopped in the middle");
+    if (overdue) co_return fail(Errc::request_timeout, "the client stopped in the middle of the request");
     co_await stream_->changed.wait();
   }
   std::string bytes = std::exchange(stream_->inbox, {});

@@ -15,10 +15,10 @@ namespace skiff::protocol {
 /// The meaning of [::].
 enum class AnyAddress : unsigned char {
   of_both,  ///< every address of the machine, IPv4 too, as usual; 0.0.0.0 if the kernel lacks IPv6
-  of_ip6,   ///< IPv6 only, beside a socket for 0.0.0.0
+  of_ip6,   ///< IPv6 only, beside a socket for IPv4
 };
-/// Returns the meaning of [::] beside `all` the addresses to listen on: IPv6 only if one of them is 0.0.0.0 with its
-/// port.
+/// Returns the meaning of [::] beside `all` the addresses to listen on: IPv6 only if one of them is an IPv4 address
+/// with its port.
 [[nodiscard]] AnyAddress any_address(const Address& address, std::span<const Address> all);
 
 /// A listening socket. Each time it wakes, it accepts all pending connections. When descriptors or memory run out, it

@@ -43,8 +43,7 @@ enum class LeadTo : std::uint8_t {
 
 /// The message for a client that finds no place.
 inline constexpr std::string_view kNoPlace =
-    "all connections that this server takes are in use, and nobody has more of them than you: close some, or try again "
-    "later";
+    "all connections of this server are in use, and no other client has more than you: close some, or try again later";
 
 /// Decides which connections a server keeps. A connection is a stranger until its client has shown a credential.
 /// Authenticated connections take at most `vouched_for` places. Strangers take the free ones of these, and `strangers`

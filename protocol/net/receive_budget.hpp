@@ -15,7 +15,7 @@ namespace skiff::protocol {
 
 /// The message for a client that finds no room.
 inline constexpr std::string_view kNoReceiveRoom =
-    "what is being received takes all the memory that there is for it: send less at a time, or try again later";
+    "the memory for received data is used up: send less at a time, or try again later";
 
 /// The memory of received data that is not used yet: heads, incomplete bodies and messages, blocks whose receiver is
 /// slow. The limits of all connections together exceed the available memory. When the budget is used up, shares that
@@ -34,10 +34,9 @@ class ReceiveBudget {
   [[nodiscard]] std::size_t used() const noexcept { return by_holder_.used(); }
 
   struct Terms {
-    const std::string* who = nullptr;  ///< holder at the time when the share starts to hold bytes; must outlive the
-                                       ///< share
-    /// What is not used within it, whatever its pace, is lost once another one needs the room: else whoever sends a few
-    /// bytes now and then keeps it from all others.
+    const std::string* who = nullptr;  ///< holder when the share first holds bytes; must outlive the share
+    /// A share that holds bytes for longer than this is lost once another one needs the room, whatever its progress:
+    /// else a client that sends a few bytes now and then could keep the room from all others.
     std::chrono::milliseconds patience{0};
     std::size_t free = kFree;
   };

@@ -39,7 +39,8 @@ std::string to_frame(const Opening& opening) {
 
 Result<Packet> parse_packet(std::string_view message) {
   if (message.empty() || message.front() < '0' || message.front() > '3') {
-    return fail(Errc::invalid_request, "a client's Socket.IO packet begins with its type, 0 to 3: no binary ones");
+    return fail(Errc::invalid_request,
+                "a client's Socket.IO packet begins with its type, 0 to 3: binary packets are not supported");
   }
   Packet packet{.type = static_cast<PacketType>(message.front() - '0')};
   message.remove_prefix(1);
@@ -48,7 +49,7 @@ Result<Packet> parse_packet(std::string_view message) {
     message.remove_prefix(std::min(name.size() + 1, message.size()));
     if (name != "/") packet.other = name;
     if (!packet.other.empty() && (packet.type != PacketType::connect || name.size() > kLongestNamespace)) {
-      return fail(Errc::invalid_request, "there is the one namespace /");
+      return fail(Errc::invalid_request, "only the namespace / exists");
     }
   }
   const std::size_t digits = std::min(message.find_first_not_of("0123456789"), message.size());

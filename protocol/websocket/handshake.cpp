@@ -56,7 +56,7 @@ Result<std::string> accept_websocket(std::string_view method, const HeaderLookup
   }
   if (method != "GET") return fail(Errc::invalid_request, "a WebSocket upgrade needs the method GET");
   if (const std::string version = header("sec-websocket-version"); trimmed(version) != "13") {
-    return fail(Errc::upgrade_required, "only version 13 of the WebSocket protocol is spoken here",
+    return fail(Errc::upgrade_required, "only version 13 of the WebSocket protocol is supported",
                 "Sec-WebSocket-Version");
   }
   const std::string key = header("sec-websocket-key");

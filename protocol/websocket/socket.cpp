@@ -83,7 +83,7 @@ std::optional<milliseconds> WebSocket::State::patience() {
   if (options.ping_interval <= milliseconds{0}) return kForever;
   if (pinged && heard > *pinged) pinged.reset();
   if (pinged && !options.may_be_silent && now - *pinged >= 2 * options.ping_interval) {
-    (void)failed(Errc::timeout, "the peer gave no sign of life");
+    (void)failed(Errc::timeout, "the peer did not respond to pings");
     return {};
   }
   SteadyTime wake = pinged ? next_ping : heard + options.ping_interval;
