@@ -1,5 +1,5 @@
-// What it costs that a path cannot leave its root: the agent's own way from a path to a descriptor, beside openat(2) of
-// the same path, and beside openat2(2) alone.
+// The cost of keeping a path inside its root: the agent's own way from a path to a descriptor, compared with openat(2)
+// of the same path, and with openat2(2) alone.
 //   path_check [--seconds S] FOLDER PATH      PATH is below FOLDER
 // Each opens and closes in turn, in short stretches. Prints one JSON object: the median stretch of each, in us a call.
 
@@ -32,7 +32,7 @@ double median(std::vector<double>& values) {
   return values[values.size() / 2];
 }
 
-/// One stretch of `open`, each descriptor closed at once.
+/// Measures one stretch of `open`; each descriptor is closed at once.
 template <class Open>
 double stretch(const Open& open) {
   const double before = now_us();

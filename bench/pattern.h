@@ -1,6 +1,6 @@
 #pragma once
 /* The bytes that writer.c prints and that the load generator expects, block by block: each block begins with its own
- * number, so a block that is lost, repeated or out of order is found as surely as a changed byte. */
+ * number, so a lost, repeated or misplaced block is detected as surely as a changed byte. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static inline void pattern_digits(char* to, uint64_t value, int digits, unsigned
   }
 }
 
-/* What all blocks have in common. */
+/* Fills in the part that all blocks share. */
 static inline void pattern_fill(Pattern pattern, char* block) {
   memset(block, 0, kPatternBlock);
   for (size_t i = 0; pattern == kPatternBytes && i < kPatternBlock; i += 8) {
@@ -49,7 +49,7 @@ static inline void pattern_fill(Pattern pattern, char* block) {
   }
 }
 
-/* What makes block `number` differ from the others. */
+/* Fills in the part that is different in block `number`. */
 static inline void pattern_stamp(Pattern pattern, uint64_t number, char* block) {
   if (pattern == kPatternBytes) {
     memcpy(block, &number, 8);

@@ -1,10 +1,10 @@
-// Many sandboxes on a cluster whose nodes are simulated, made, listed and removed by one process: by the launcher, and
-// by a loop that sends the same writes and does nothing else, which is what the API server itself can take.
+// Many sandboxes on a cluster of simulated nodes, created, listed and removed by one process: by the launcher, and by a
+// loop that sends only the same writes, which shows the limit of the API server itself.
 //   sandboxes skiff|bare|make|crowd KUBECONFIG NAMESPACE COUNT AT_ONCE
-// `make` does the bare writes, and leaves what they make. `crowd` makes very many, to be listed: records and Pods as
-// those of sandboxes that are up, without Services, which no list reads, and bound to their nodes already.
-// The nodes simulated-0 to simulated-4 take Pods with the toleration `simulated`. No agent answers there: the
-// launcher's last step, which asks it, is left out, and its note of that in the record is not. Prints one JSON object.
+// `make` does the bare writes, and leaves the objects. `crowd` creates very many for a list: records and Pods like
+// those of running sandboxes, without Services, which no list reads, and bound to their nodes already.
+// The nodes simulated-0 to simulated-4 accept Pods with the toleration `simulated`. No agent responds there, so the
+// launcher's last step, a request to the agent, is left out; its note in the record is kept. Prints one JSON object.
 
 #include <sys/resource.h>
 
@@ -42,20 +42,20 @@ using nlohmann::json;
 
 constexpr std::string_view kOwner = "bench";
 constexpr std::array<std::string_view, 4> kKinds{"skiff", "bare", "make", "crowd"};
-/// As bench/runner/sandboxes.py makes them.
+/// The number of nodes that bench/runner/sandboxes.py creates.
 constexpr std::size_t kSimulatedNodes = 5;
 
 struct Run {
   Cluster* cluster;
   std::size_t count;
   std::size_t at_once;
-  unsigned watches = 0;  ///< connections for them, at most at once
+  unsigned watches = 0;  ///< largest number of simultaneous connections for watches
   json figures = json::object();
 };
 
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "sandboxes: %s\n", why.c_str());
-  std::_Exit(EXIT_FAILURE);  // with thousands of coroutines at work
+  std::_Exit(EXIT_FAILURE);  // without destructors, while thousands of coroutines run
 }
 
 const Error& error_of(const Error& error) {
@@ -80,7 +80,7 @@ double processor_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-/// Notes what a part of the work took.
+/// Measures one part of the work.
 class Stretch {
  public:
   Stretch(Run* run, std::string name) : run_{run}, name_{std::move(name)} {}
@@ -151,7 +151,7 @@ Task<> by_the_launcher(Run* run) {
   if (listed != run->count) give_up("listed " + std::to_string(listed) + " running sandboxes");
 
   Stretch remove{run, "remove"};
-  // As `skiff rm` has it: those that wait for their ends hold up nobody.
+  // Like `skiff rm`: a wait for the end of one sandbox delays no other one.
   co_await in_parallel(run->count, run->count, [&](std::size_t number) { return remove_one(&driver, number); });
   remove.end();
   co_await driver.close();
@@ -159,7 +159,7 @@ Task<> by_the_launcher(Run* run) {
 
 // --- by a bare loop -------------------------------------------------------------------------------------------------
 
-/// What is made for a sandbox, in as many requests as the launcher's.
+/// Creates the objects of a sandbox, in as many requests as the launcher.
 Task<> write_one(Cluster* cluster, std::string public_key, std::size_t number) {
   kube::Client& client = cluster->client();
   SandboxSpec spec = spec_of(number);
@@ -194,7 +194,7 @@ Task<> delete_one(Cluster* cluster, std::size_t number) {
   }
 }
 
-/// One of a crowd, in the fewest writes.
+/// Creates one sandbox of a crowd, in the fewest writes.
 Task<> write_one_of_a_crowd(Cluster* cluster, std::string public_key, std::size_t number) {
   SandboxSpec spec = spec_of(number);
   spec.pod.service = ServiceKind::none;
@@ -213,7 +213,7 @@ Task<> write_one_of_a_crowd(Cluster* cluster, std::string public_key, std::size_
   (void)must(co_await cluster->client().create(kube::kPods, std::move(pod)));
 }
 
-/// Until so many Pods are Ready, in one watch.
+/// Waits until this many Pods are Ready, in one watch.
 Task<> await_pods(Cluster* cluster, std::size_t wanted) {
   kube::Watch watch{&cluster->client(), {.resource = kube::kPods, .namespace_name = cluster->namespace_name()}};
   std::set<std::string> ready;
@@ -261,7 +261,7 @@ int main_of(const std::vector<std::string>& words) {
                                       : make_by_a_bare_loop(&run, &write_one);
   boost::asio::co_spawn(io, std::move(work), [&io](const std::exception_ptr& failure) {
     if (failure) std::rethrow_exception(failure);
-    io.stop();  // and not wait for the time limits of connections that are kept
+    io.stop();  // do not wait for the time limits of kept connections
   });
   io.run();
   rusage used{};

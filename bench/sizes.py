@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each library costs in the static binary: the linker's map, summed. `bench/sizes.py [MAP]` prints a Markdown table."""
+"""The size of each library in the static binary: the linker's map, summed. `bench/sizes.py [MAP]` prints a Markdown table."""
 
 import collections
 import re

@@ -1,4 +1,4 @@
-// How long skiffd's own spawn call holds its caller, with nothing of skiffd around it.
+// The time for which skiffd's own spawn call blocks its caller, without skiffd around it.
 //   spawn_call [--seconds S] [--heap-mb M] [--files N] [--without-clone3 1] -- PROGRAM ARG...
 // Prints one JSON object, as bare_spawn does.
 
@@ -34,7 +34,7 @@ namespace {
   std::exit(1);
 }
 
-/// Page tables and a heap as a busy agent might have them.
+/// Allocates page tables and a heap like those of a busy agent.
 void take_memory(std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -57,7 +57,7 @@ void open_files(long count) {
   }
 }
 
-/// Answers ENOSYS to clone3, as the default profile of container runtimes does.
+/// Makes clone3 fail with ENOSYS, as the default profile of container runtimes does.
 void take_clone3_away() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   request.out = null();
   request.err = null();
   request.tag = 3'600'000'000'000;  // microseconds; any large value
-  request.nice = 0;                 // the time of the call, not of the scheduler
+  request.nice = 0;                 // measures the time of the call, not of the scheduler
 
   const auto spawn = [&] {
     const auto pid = skiff::sessions::Spawner::spawn_here(request);
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     }
     return *pid;
   };
-  // An agent's threads spawn before it is full of memory and connections, and so take what they keep.
+  // An agent's threads spawn before it is full of memory and connections, and so reserve their memory early.
   ::waitpid(spawn(), nullptr, 0);
   if (options["--heap-mb"] != "0") {
     take_memory(std::stoul(options["--heap-mb"]) << 20);

@@ -2,8 +2,8 @@
  *   writer bytes|text N     N bytes, 256 KiB a write
  *   writer lines|each N     N short lines, 4 KiB a write as stdio does it, or one write a line
  *   writer flood            bytes without an end
- * A third argument may be an offset: one bit of the byte there is flipped, to see that the reader notices. Or `timed`:
- * how many microseconds all of it took goes to stderr, which is what the reader cost the writer. */
+ * A third argument may be an offset: one bit of the byte there is flipped, to check that the reader notices. Or
+ * `timed`: the total time in microseconds goes to stderr; it is the cost of the reader for the writer. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

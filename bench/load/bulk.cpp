@@ -1,4 +1,4 @@
-// One command that prints a lot, in each of the forms in which output is streamed. Every byte is compared.
+// One command that prints a lot, in each form of output streaming. Every byte is compared.
 
 #include <algorithm>
 #include <cstdio>

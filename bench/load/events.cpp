@@ -14,7 +14,7 @@ namespace skiff::bench {
 
 namespace {
 
-/// Where the next quotation mark or backslash is, at `at` or behind it.
+/// Returns the position of the next quotation mark or backslash from `at` on.
 std::size_t find_special(std::string_view text, std::size_t at) {
 #if defined(__x86_64__)
   const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
@@ -34,14 +34,14 @@ std::size_t find_special(std::string_view text, std::size_t at) {
   throw Failure("a JSON string without its end");
 }
 
-/// `at` is behind the opening quotation mark; returns where the closing one is.
+/// `at` is after the opening quotation mark; returns the position of the closing one.
 std::size_t string_end(std::string_view text, std::size_t at) {
   for (at = find_special(text, at); text[at] == '\\'; at = find_special(text, at + 2)) {
   }
   return at;
 }
 
-/// `at` is where a value that is not a string begins; returns where it ends.
+/// `at` is the beginning of a value that is not a string; returns its end.
 std::size_t value_end(std::string_view text, std::size_t at) {
   int depth = 0;
   for (; at < text.size(); ++at) {
@@ -59,7 +59,7 @@ std::size_t value_end(std::string_view text, std::size_t at) {
   throw Failure("a JSON object without its end");
 }
 
-/// Two digits at once: 12 bits, or 0xffff where one of them is none.
+/// Decodes two digits at once: 12 bits, or 0xffff if one of them is not a digit.
 const std::array<std::uint16_t, 65536>& pairs() {
   static const auto table = [] {
     std::array<std::uint16_t, 65536> made{};
@@ -76,7 +76,7 @@ const std::array<std::uint16_t, 65536>& pairs() {
   return table;
 }
 
-/// Four digits to 24 bits.
+/// Decodes four digits to 24 bits.
 std::uint32_t quad(const char* from) {
   const auto pair = [from](int i) {
     return pairs()[static_cast<std::size_t>(static_cast<unsigned char>(from[i]) << 8 |
@@ -90,9 +90,9 @@ std::uint32_t quad(const char* from) {
 }
 
 #if defined(__x86_64__)
-/// 32 digits to 24 bytes a step, after Mula and Lemire, "Faster Base64 Encoding and Decoding using AVX2 Instructions"
-/// (2018): the high half of each digit chooses what to add and which low halves are allowed. Returns how many digits it
-/// took; it stops before the last ones and before anything that is not a digit.
+/// Decodes 32 digits to 24 bytes a step, after Mula and Lemire, "Faster Base64 Encoding and Decoding using AVX2
+/// Instructions" (2018): the high half of each digit selects the offset and the allowed low halves. Returns how many
+/// digits it decoded; it stops before the last ones and before any other character.
 __attribute__((target("avx2"))) std::size_t decode_avx2(std::string_view text, char* to) {
   const __m256i allowed_low =
       _mm256_setr_epi8(0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1a, 0x1b, 0x1b, 0x1b, 0x1a,
@@ -131,7 +131,7 @@ void append_utf8(std::uint32_t code, char*& to) {
   } else if (code < 0x800) {
     *to++ = static_cast<char>(0xc0 | code >> 6);
     *to++ = static_cast<char>(0x80 | (code & 63));
-  } else {  // no test prints what would need a surrogate pair
+  } else {  // no test prints text that needs a surrogate pair
     *to++ = static_cast<char>(0xe0 | code >> 12);
     *to++ = static_cast<char>(0x80 | (code >> 6 & 63));
     *to++ = static_cast<char>(0x80 | (code & 63));

@@ -8,8 +8,8 @@
 
 namespace skiff::bench {
 
-/// One block of a pattern, stamped with one number at a time; shared by the streams of one thread, so that it stays in
-/// the cache.
+/// One block of a pattern, stamped with one number at a time. The streams of a thread share it, so that it stays in the
+/// cache.
 struct PatternBlock {
   explicit PatternBlock(Pattern pattern);
   const char* numbered(std::uint64_t number);
@@ -22,12 +22,12 @@ struct PatternBlock {
   std::uint64_t number_ = 0;
 };
 
-/// Compares what arrives, in order and whatever way it is cut, with what the writer wrote.
+/// Compares the bytes that arrive, in order and in any pieces, with those of the writer.
 class Expected {
  public:
   explicit Expected(PatternBlock& block) : block_(&block) {}
 
-  /// Throws Failure with the offset when a byte is not the one that belongs there.
+  /// Throws Failure with the offset of the first wrong byte.
   void check(std::string_view data);
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 

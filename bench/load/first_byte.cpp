@@ -1,4 +1,4 @@
-// How long after the request the first byte that a command printed is here; one connection, one command after another.
+// The time from the request to the first byte of a command's output; one connection, one command after another.
 
 #include <array>
 #include <cstdio>

@@ -1,6 +1,6 @@
-// How soon /healthz is answered while N commands print as fast as they can. One thread reads the streams and compares
-// every byte; another asks every 10 ms, ahead of it in the scheduler where that is allowed, so that it is the server
-// that is measured and not the wait for a processor of one's own.
+// The response time of /healthz while N commands print as fast as they can. One thread reads the streams and compares
+// every byte. Another thread asks every 10 ms, with a higher scheduling priority where that is allowed, so that the
+// figure measures the server and not this thread's wait for a processor.
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -35,7 +35,7 @@ struct Reader {
   Expected output;
 };
 
-/// Starts the commands and reads until `stop`; `live` counts the streams from which something came.
+/// Starts the commands and reads until `stop`; `live` counts the streams that have sent bytes.
 class Floods {
  public:
   explicit Floods(const Options& options) : options_(options), block_(kPatternBytes) {
@@ -99,8 +99,8 @@ struct Probe {
   std::vector<double> latencies, lateness;
 };
 
-/// One question each 10 ms. After a slow answer the next is late through the server's fault, so its time counts from
-/// when it was due; when this thread was merely not woken in time, from when it was sent.
+/// Asks every 10 ms. After a slow response the next question is late because of the server, so its time counts from
+/// when it was due. If this thread woke late, the time counts from the send.
 Probe ask_for(const Options& options, double seconds) {
   constexpr double kEvery = 10'000;
   Probe probe;

@@ -1,4 +1,4 @@
-// gRPC as far as the dialect sandboxd needs it, without a library that would be measured with it.
+// The gRPC that the dialect sandboxd needs, without a library whose cost would be measured, too.
 
 #include "bench/load/grpc.hpp"
 
@@ -31,7 +31,7 @@ std::string frame(std::uint8_t type, std::uint8_t flags, std::uint32_t stream, s
   return text.append(big_endian(stream, 4)).append(payload);
 }
 
-/// Without a table and without Huffman's code (RFC 7541, 6.2.2).
+/// Appends a header field without a table and without Huffman's code (RFC 7541, 6.2.2).
 void append_header(std::string& block, std::string_view name, std::string_view value) {
   block.push_back('\0');
   for (const std::string_view text : {name, value}) {
@@ -109,7 +109,7 @@ void StartMessages::feed(std::string_view data, Stream& stream) {
         left_ = left_ << 7 | (static_cast<unsigned char>(head_[i]) & 127);
       }
       stream.messages += head_[kPrefix] == kBytesOfOut;
-      stream.exited = head_[kPrefix] == kExit && left_ == 0;  // a code that isn't 0 takes bytes
+      stream.exited = head_[kPrefix] == kExit && left_ == 0;  // a nonzero code takes bytes
     }
     if (left_ == 0) {
       head_.clear();
@@ -171,11 +171,11 @@ void receive_grpc(std::uint16_t port, const std::string& command, Stream& stream
   connection.call("Start", process_request(command), [&](std::string_view piece) { messages.feed(piece, stream); });
 }
 
-/// Execute of a command without output, again and again.
+/// Calls Execute of a command without output, again and again.
 void run_calls(const Options& options) {
   GrpcConnection connection(options.port);
   const std::string request = process_request(options.command);
-  const std::string done(kPrefix, '\0');  // code 0, nothing on either stream: an empty message
+  const std::string done(kPrefix, '\0');  // code 0 and no output: an empty message
   std::vector<double> latencies;
   const double warm = now_us() + options.seconds * 0.2e6;
   const double end = warm + options.seconds * 1e6;

@@ -10,7 +10,7 @@
 
 namespace skiff::bench {
 
-/// Takes frames of HTTP/2 (RFC 9113, 4.1) apart as they arrive, whatever way they are cut.
+/// Splits frames of HTTP/2 (RFC 9113, 4.1) that arrive in arbitrary pieces.
 class Http2Frames {
  public:
   static constexpr std::uint8_t kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kGoAway = 7, kWindow = 8;
@@ -19,8 +19,8 @@ class Http2Frames {
   using OnData = std::function<void(std::string_view)>;
   using OnFrame = std::function<void(std::uint8_t type, std::uint8_t flags, const std::string& payload)>;
 
-  /// What DATA holds goes to `on_data` as it comes, other payloads whole to `on_frame`, which the end of DATA is told
-  /// to, too. Throws Failure when DATA is padded.
+  /// Passes the payload of DATA to `on_data` piece by piece, and other payloads whole to `on_frame`, which also gets
+  /// the end of DATA. Throws Failure when DATA is padded.
   void feed(std::string_view data, const OnData& on_data, const OnFrame& on_frame);
 
  private:
@@ -28,7 +28,7 @@ class Http2Frames {
   std::size_t left_ = 0;
 };
 
-/// Takes the messages of process.v1's Start apart, and gives what is in them to a Stream.
+/// Splits the messages of process.v1's Start, and passes their content to a Stream.
 class StartMessages {
  public:
   void feed(std::string_view data, Stream& stream);
@@ -38,12 +38,12 @@ class StartMessages {
   std::uint64_t left_ = 0;
 };
 
-/// One call after another on a connection; its windows are as large as they get, so that none is given back.
+/// One call after another on a connection. Its windows have the largest size, so that no WINDOW_UPDATE is needed.
 class GrpcConnection {
  public:
   explicit GrpcConnection(std::uint16_t port);
 
-  /// Up to the end of the answer, whose messages go to `sink` with their length prefixes. Throws Failure.
+  /// Waits for the end of the response; its messages go to `sink` with their length prefixes. Throws Failure.
   void call(std::string_view method, std::string_view message, const Http2Frames::OnData& sink);
 
  private:
@@ -52,10 +52,10 @@ class GrpcConnection {
   std::uint32_t stream_ = 1;
 };
 
-/// StartRequest or ExecuteRequest, which are alike so far, for the words of a line.
+/// Returns a StartRequest or ExecuteRequest, which are alike so far, for the words of a line.
 std::string process_request(std::string_view line);
 
-/// The output of a command by Start, into `stream`.
+/// Runs a command by Start and passes its output to `stream`.
 void receive_grpc(std::uint16_t port, const std::string& command, Stream& stream);
 
 }  // namespace skiff::bench

@@ -9,7 +9,7 @@ namespace skiff::bench {
 
 namespace {
 
-/// The request line and what every request has.
+/// Returns the request line and the fields of every request.
 std::string begin_request(const Options& options, std::string_view method, std::string_view path) {
   std::string text(method);
   text.append(" ").append(path).append(" HTTP/1.1\r\nHost: 127.0.0.1:").append(std::to_string(options.port));

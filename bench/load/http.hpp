@@ -9,27 +9,27 @@
 
 namespace skiff::bench {
 
-/// A whole request; a POST of JSON when `body` is not empty. `headers` are complete lines.
+/// Returns a whole request; a POST of JSON when `body` is not empty. `headers` are complete lines.
 std::string request_text(const Options& options, std::string_view path, std::string_view body,
                          std::string_view headers = {});
 
-/// A call of the Connect protocol whose answer is a stream: JSON in an envelope, which has its length before it.
+/// Returns a call of the Connect protocol with a streamed response: JSON in an envelope, which begins with its length.
 std::string connect_text(const Options& options, std::string_view path, std::string_view message);
 
-/// The head of an upload, up to its body of `size` bytes.
+/// Returns the head of an upload with a body of `size` bytes.
 std::string upload_head(const Options& options, std::string_view path, std::uint64_t size);
 
-/// Takes an HTTP/1.1 response apart as it arrives, whatever way it is cut.
+/// Splits an HTTP/1.1 response that arrives in arbitrary pieces.
 class ResponseParser {
  public:
   using Sink = std::function<void(std::string_view)>;
 
-  /// Gives the body's bytes to `sink` as they come; returns how many of `data` belong to this response.
+  /// Passes the body's bytes to `sink` as they come; returns how many of `data` belong to this response.
   std::size_t feed(std::string_view data, const Sink& sink);
   [[nodiscard]] bool done() const { return state_ == State::done; }
   [[nodiscard]] bool has_head() const { return state_ != State::head; }
   [[nodiscard]] int status() const { return status_; }
-  /// The status line and headers, and those behind a chunked body.
+  /// The status line and headers, and the fields after a chunked body.
   [[nodiscard]] const std::string& head() const { return head_; }
   [[nodiscard]] const std::string& trailers() const { return line_; }
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
@@ -45,7 +45,7 @@ class ResponseParser {
   std::string head_, line_;
 };
 
-/// The value of a header, its name given in lower case; empty when it isn't there.
+/// Returns the value of a header, whose name is in lower case; empty when it is absent.
 std::string_view header_value(std::string_view head, std::string_view name);
 
 }  // namespace skiff::bench

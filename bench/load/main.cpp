@@ -87,7 +87,7 @@ Options read_options(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace skiff::bench;
-  alarm(120);  // whatever a server does, this program ends
+  alarm(120);  // this program ends, whatever a server does
   try {
     const Options options = read_options(argc, argv);
     const auto mode = std::ranges::find(kModes, options.mode, &Mode::name);

@@ -26,12 +26,12 @@ struct Reader {
   Reader(std::uint16_t port, PatternBlock& block) : socket(port), stream(block) {}
   Socket socket;
   Stream stream;
-  ResponseParser response;  // of an HTTP reader
-  FrameParser frames;       // of a WebSocket
+  ResponseParser response;  // for an HTTP reader
+  FrameParser frames;       // for a WebSocket
   Events events;
 };
 
-/// One request and its answer's body.
+/// Sends one request and returns its response's body.
 std::string ask(Socket& socket, const std::string& request) {
   std::array<char, 65536> buffer;
   ResponseParser response;
@@ -50,7 +50,7 @@ std::string ask(Socket& socket, const std::string& request) {
   return body;
 }
 
-/// The value of a text member without escapes.
+/// Returns the value of a text member without escapes.
 std::string text_of(const std::string& body, std::string_view name) {
   const std::string key = '"' + std::string(name) + "\":\"";
   const std::size_t at = body.find(key);
@@ -60,7 +60,7 @@ std::string text_of(const std::string& body, std::string_view name) {
   return body.substr(at + key.size(), body.find('"', at + key.size()) - at - key.size());
 }
 
-/// Resident memory of the server, from a file that everybody may read.
+/// Returns the resident memory of the server, from a file that every user may read.
 double rss_kib(unsigned pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
   double whole = 0, resident = 0;
@@ -70,7 +70,7 @@ double rss_kib(unsigned pid) {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
 }
 
-/// Else by WebSocket, as JSON.
+/// Otherwise it reads JSON from a WebSocket.
 bool is_http(const Options& options) {
   return options.form == "octet";
 }
@@ -90,7 +90,7 @@ class Readers {
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
-  /// Until each has everything.
+  /// Reads until each reader has all bytes.
   void read_all() {
     std::vector<char> buffer(kPatternBlock);
     std::array<epoll_event, 64> events;
@@ -111,7 +111,7 @@ class Readers {
   }
 
  private:
-  /// Returns when the server has answered: then it is a reader.
+  /// Returns when the server has responded: then it is a reader.
   void attach(Reader& reader) {
     if (!http_) {
       std::string rest;
@@ -182,7 +182,7 @@ void run_readers(const Options& options) {
   if (result.find("\"exit_code\":0") == std::string::npos) {
     throw Failure("the command failed: " + result);
   }
-  double command_us = 0;  // of a command that says it on stderr, as `writer ... timed` does
+  double command_us = 0;  // time of a command that reports it on stderr, as `writer ... timed` does
   if (is_http(options)) {
     const std::string said = ask(socket, request_text(options, command + "/output?stream=stderr", ""));
     command_us = std::stod(text_of(said, "data"));

@@ -1,4 +1,4 @@
-// The same request again and again on N keep-alive connections, one outstanding on each; one thread, epoll.
+// One request again and again on N keep-alive connections, one outstanding on each; one thread, epoll.
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -51,7 +51,7 @@ std::string request_of(const Options& options, unsigned number) {
       .append(block.numbered(number), options.put_bytes);
 }
 
-/// What the last PUT of each connection left on the disk must be what it sent.
+/// Checks that the file of each connection holds the bytes of its last PUT.
 void compare_files(const std::deque<Connection>& connections, const Options& options) {
   for (unsigned i = 0; i < options.clients; ++i) {
     std::ifstream file(options.file + std::to_string(i), std::ios::binary);
@@ -73,7 +73,7 @@ void run_requests(const Options& options) {
     ::epoll_ctl(epoll, EPOLL_CTL_ADD, connection.socket.fd(), &event);
   }
 
-  // A fifth of the time again before the measurement: threads, caches and pools as they are in use.
+  // Run a fifth of the time before the measurement, so that threads, caches and pools are warm.
   std::vector<double> latencies;
   latencies.reserve(1 << 20);
   const double warm = now_us() + options.seconds * 0.2e6;

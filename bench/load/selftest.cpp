@@ -1,4 +1,4 @@
-// The measuring instrument itself: each parser is fed its input cut at every place.
+// A test of the load generator itself: each parser gets its input cut at every place.
 
 #include <cstdio>
 #include <string>
@@ -87,7 +87,7 @@ void events() {
   must(unescape(R"(a\"b\\\n\u001b\u00e9\/)", scratch) == "a\"b\\\n\x1b\xc3\xa9/", "escapes");
 
   const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes, text;  // all 64 digits, often enough for every lane of the fast path
+  std::string bytes, text;  // all 64 digits, often enough for each lane of the fast path
   for (unsigned i = 0; i < 4096; ++i) {
     text.push_back(digits[(i * 37 + i / 64) % 64]);
   }

@@ -9,7 +9,7 @@
 
 namespace skiff::bench {
 
-/// The measurement is worth nothing; the text says why. main() prints it and ends with 1.
+/// The measurement is invalid; the text says why. main() prints it and exits with 1.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,7 +24,7 @@ class Socket {
   Socket& operator=(Socket&&) = delete;
 
   void send(std::string_view data);
-  /// At least one byte; 0 at the end of the stream.
+  /// Returns at least one byte; 0 at the end of the stream.
   std::size_t receive(std::span<char> into);
   [[nodiscard]] int fd() const { return fd_; }
 
@@ -32,13 +32,13 @@ class Socket {
   int fd_ = -1;
 };
 
-/// Monotonic, in microseconds.
+/// Returns the monotonic time in microseconds.
 double now_us();
 
-/// User and system time of this program so far, in seconds.
+/// Returns the user and system time of this program so far, in seconds.
 double own_cpu_seconds();
 
-/// `fraction` in 0..1; sorts `values`.
+/// Returns the percentile `fraction` in 0..1; sorts `values`.
 double percentile(std::vector<double>& values, double fraction);
 
 }  // namespace skiff::bench

@@ -9,33 +9,33 @@
 
 namespace skiff::bench {
 
-/// Throws Failure when there is none of that name.
+/// Throws Failure when no pattern has that name.
 Pattern pattern_named(const std::string& name);
 
-/// One reader of a command's output, in whatever form it comes: the bytes, each compared, and the end.
+/// One reader of a command's output, in any form: it compares the bytes and checks the end.
 struct Stream {
   explicit Stream(PatternBlock& block) : output(block) {}
 
-  /// Output as it is.
+  /// Takes raw output.
   void take(std::string_view bytes);
-  /// One NDJSON line or JSON frame. Throws Failure on an offset, stream or type that doesn't belong there.
+  /// Takes one NDJSON line or JSON frame. Throws Failure on a wrong offset, stream or type.
   void take_event(std::string_view text);
 
   Expected output;
-  std::uint64_t messages = 0;  ///< events with output; of other forms, what the caller counts
-  double first = 0;            ///< when the first byte came, in us; 0 before
-  bool exited = false;         ///< with code 0
+  std::uint64_t messages = 0;  ///< events with output; for other forms, the caller's count
+  double first = 0;            ///< time of the first byte, in us; 0 before it
+  bool exited = false;         ///< the command has exited with code 0
 
  private:
   std::string scratch_;  // decoded text of one event
 };
 
-/// Events out of pieces: what is whole is taken where it is, only what is cut is put together.
+/// Splits events that arrive in pieces: whole events are parsed in place, only cut ones are copied.
 class Events {
  public:
-  /// NDJSON, cut anywhere.
+  /// Takes NDJSON, cut anywhere.
   void feed_lines(std::string_view piece, Stream& stream);
-  /// A piece of one JSON frame, `last` with its end.
+  /// Takes a piece of one JSON frame; `last` marks its end.
   void feed_frame(std::string_view piece, bool last, Stream& stream);
 
  private:

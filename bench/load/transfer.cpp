@@ -1,5 +1,5 @@
-// One file over one connection: down and compared as it comes; up, and compared on the disk when the time is taken; or
-// any answer kept as it is, for who knows what must be in it.
+// One file over one connection: downloaded and compared as it comes; uploaded, and compared on the disk after the time
+// is taken; or any response kept for a later check.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ class Clock {
   double began_ = now_us(), cpu_ = own_cpu_seconds();
 };
 
-/// Reads to the end of the answer. A body that isn't wanted is the reason for the Failure.
+/// Reads to the end of the response. An unwanted body is the text of the Failure.
 void receive_answer(Socket& socket, const ResponseParser::Sink& sink) {
   std::vector<char> buffer(kPatternBlock);
   ResponseParser response;

@@ -1,4 +1,4 @@
-"""How long the compiler takes, without ccache: the tree as it is, by the release preset."""
+"""The compile time without ccache: the current tree, with the release preset."""
 
 import os
 import subprocess

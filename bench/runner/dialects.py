@@ -41,7 +41,7 @@ def kubebox(server: Server, **options: object) -> dict:
 
 
 def e2b(server: Server, **options: object) -> dict:
-    """As E2B's SDKs start a command, but for the login shell: a stream that tells its start, its output and its end."""
+    """Starts a command like E2B's SDKs, except for the login shell: a stream with its start, its output and its end."""
     body = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "true"]}})
     return server.load("requests", door=E2B, path="/process.Process/Start", form="connect", body=body,
                        expect='"status":"exit status 0"', **options)

@@ -14,7 +14,7 @@ WRITERS = 8
 
 
 class Files:
-    """What is read is made when it is first asked for; what is written goes at once."""
+    """Files to read are created at the first use; written files are removed at once."""
 
     def __init__(self, folder: Folder, size: int):
         self.folder = folder
@@ -45,7 +45,7 @@ class Files:
         return server.load("download", under, path=f"{ROUTE}/{self.large.name}", bytes=self.size)
 
     def upload(self, server: Server, under: tuple = (), route: str = f"{ROUTE}/{{0.name}}", **options: object) -> dict:
-        """`route` has the path of the file in it."""
+        """`route` contains the path of the file."""
         path = self.folder.files / f"from-{server.kind}"
         try:
             return server.load("upload", under, path=route.format(path), bytes=self.size, file=path, **options)

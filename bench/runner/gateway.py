@@ -1,5 +1,5 @@
-"""`skiff serve` and nginx before the same agent: what each of them adds to the way of a request, to a large file, and what an
-idle WebSocket costs the former. nginx makes a connection to the agent for each request, as it does unless it is told to keep
+"""`skiff serve` and nginx before the same agent: the time that each of them adds to a request and to a large file, and the cost of an
+idle WebSocket for the former. nginx makes a connection to the agent for each request, as it does unless it is told to keep
 some; the gateway keeps some by itself (docs/adr/0024)."""
 
 import contextlib
@@ -19,18 +19,18 @@ from .processes import Absent, Failed, Folder, Reached, Server
 
 AGENT_PORT = 7070
 SOCKETS = 10_000    # idle WebSockets
-REPLICAS = 2        # that have them: each has its own descriptors
+REPLICAS = 2        # processes that hold them: each has its own descriptors
 SPARE = 200         # descriptors beside those of the sockets
-FEW = 100           # sockets of each, before those that count
+FEW = 100           # sockets of each before the measurement
 A_SANDBOX = 1000    # sockets of each: below the limit of its agent
 PATIENCE = 60
-LEASE_MS = 3_600_000  # whatever becomes of the runner
-FILES = 65_536      # open ones that a process may have, where the machine lets root say so
+LEASE_MS = 3_600_000  # also if the runner is killed
+FILES = 65_536      # limit of open files of a process, where root may raise it
 
 
 @contextlib.contextmanager
 def many_files():
-    """For this process and those that it starts meanwhile. Who may not raise the hard limit makes do with it."""
+    """Raises the limit of open files for this process and its children; at most to the hard limit without the right to raise that."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(FILES, before[1]),) * 2)
@@ -43,7 +43,7 @@ def many_files():
 
 
 class Serve(Server):
-    """One process of it, with the local driver."""
+    """One process of `skiff serve`, with the local driver."""
 
     def __init__(self, folder: Folder, home: Path, key: str):
         self.home, self.key = home, key
@@ -77,7 +77,7 @@ class Crowd:
         self.all: list[socket.socket] = []
 
     def alive(self) -> int:
-        """How many there are, all open."""
+        """Returns their number; fails unless all are open."""
         for one in self.all:
             with contextlib.suppress(BlockingIOError):
                 if not one.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
@@ -97,7 +97,7 @@ class Proxy(Server):
         super().__init__(folder, "nginx")
 
     def locations(self) -> str:
-        # It would close a connection after 1,000 requests.
+        # By default nginx closes a connection after 1,000 requests.
         return (f"keepalive_requests 1000000000; location / {{ proxy_pass http://127.0.0.1:{self.behind}; proxy_http_version 1.1;\n"
                 "proxy_buffering off; proxy_request_buffering off; }")
 
@@ -110,7 +110,7 @@ def skiff(folder: Folder, home: Path) -> list[str]:
 
 
 class Gateway:
-    """Begun when it is first asked for."""
+    """Started at the first use."""
 
     def __init__(self, folder: Folder, size: int, seconds: float, turns: int):
         self.folder, self.size, self.seconds, self.turns = folder, size, seconds, turns
@@ -161,7 +161,7 @@ class Gateway:
         return self.doors[kind]
 
     def request(self, kind: str) -> dict:
-        """Straight to the agent and through it, one after the other."""
+        """Measures requests directly to the agent and through `kind`, one after the other."""
         took = {}
         for name in ("agent", kind):
             took[name] = self._door(name).load("requests", path="/healthz", clients=1, seconds=self.seconds)
@@ -174,8 +174,8 @@ class Gateway:
         return self._in_turns(kind, lambda door: self.files.upload(door))
 
     def _in_turns(self, kind: str, transfer: Callable[[Reached], dict]) -> dict:
-        """Straight to the agent and through it, again and again: one takes a tenth of a second, and what else the machine does
-        in that is no part of the comparison."""
+        """Alternates transfers directly to the agent and through `kind`: each takes a tenth of a second, and the alternation removes
+        the effect of other work on the machine."""
         rates = {"agent": [], kind: []}
         for turn in range(self.turns):
             for name in rates if turn % 2 == 0 else reversed(rates):
@@ -183,11 +183,11 @@ class Gateway:
         return {"mb_per_s": statistics.median(rates[kind]), "agent_mb_per_s": statistics.median(rates["agent"])}
 
     def websockets(self) -> dict:
-        """Idle ones through replicas that do nothing else, a share through each: it has two descriptors for one, to the client
-        and to the agent."""
+        """Idle WebSockets through replicas without other work, a share through each: a replica has two descriptors for one, to the
+        client and to the agent."""
         self._begin()
         with many_files() as files:
-            # This process has an end of each of them, too.
+            # This process holds one end of each of them, too.
             if max(SOCKETS, 2 * SOCKETS // REPLICAS) + SPARE > files:
                 raise Absent(f"the hard limit of open files leaves no room for {SOCKETS:,} WebSockets")
             with contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
-"""How the cost of one thing grows with how many there are: the agent's own processor time and memory, which other work on the
-machine changes little, not the time on the clock."""
+"""The growth of the cost of one object with their number: the agent's own processor time and memory, which depend little on other work
+on the machine, not the elapsed time."""
 
 import json
 import math
@@ -14,13 +14,13 @@ from .readers import SPARE
 from .svg import Line, Plot, svg
 
 COUNTS = (1, 10, 100, 1000)
-STEEPEST = 1.15  # of log(cost) over log(count) between the two largest: 1 is linear, the rest is for the noise
+STEEPEST = 1.15  # largest slope of log(cost) over log(count) between the two largest: 1 is linear, the rest allows for noise
 READ_BYTES = 1 << 20
 COMMANDS = "/v1/sessions/default/commands"
 
 
 class Measured:
-    """A fresh agent, and what it has used since it had done everything once."""
+    """A fresh agent, and its use of resources after a warm-up."""
 
     def __init__(self, folder: Folder, *more: str):
         self.server = Server(folder, "skiff", "--max-commands", "1100", "--max-sessions", "1100", "--max-connections", "1300",
@@ -35,7 +35,7 @@ class Measured:
         self.server.stop()
 
     def cpu_us(self) -> float:
-        """Of its threads (the first number of schedstat, in nanoseconds)."""
+        """The processor time of its threads (the first number of schedstat, in nanoseconds)."""
         tasks = Path(f"/proc/{self.server.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1000
 
@@ -97,7 +97,7 @@ def stream(folder: Folder, count: int) -> dict:
 
 
 def log_length(folder: Folder, count: int) -> dict:
-    """A log of COUNT times 8 KiB is read from its beginning."""
+    """Reads a log of COUNT times 8 KiB from its beginning."""
     size = count * 8192
     with Measured(folder) as one:
         one.client.send("POST", COMMANDS, {"argv": [folder.program("writer"), "bytes", str(size)], "id": "log",
@@ -119,20 +119,20 @@ SWEEPS: dict[str, tuple[str, str, Callable[[Folder, int], dict]]] = {
 }
 
 
-# What the bare system calls cost for the same work, where their cost for each grows with how many there are.
+# The cost of the bare system calls for the same work, where their cost per object grows with the number of objects.
 BARE: dict[str, Callable[[Folder, int], dict]] = {
     "readers": lambda folder, count: run_tool(folder, "bare_readers", "--clients", count, "--bytes", READ_BYTES),
 }
 
 
 def slope(costs: dict[int, float]) -> float | None:
-    """Of the last decade, in logarithms; None when there was next to nothing to measure."""
+    """Returns the slope of the last decade, in logarithms; None when the costs are too small."""
     before, after = costs[COUNTS[-2]], costs[COUNTS[-1]]
     return math.log10(after / before) if before > 0 and after > 0 else None
 
 
 def judge(steep: float | None, bare: float | None) -> bool:
-    """Nothing grows faster than linear, or than the system calls that it is made of."""
+    """Checks that the cost grows at most linearly, or like that of its bare system calls."""
     return steep is not None and steep <= STEEPEST + max(0, (bare or 1) - 1)
 
 

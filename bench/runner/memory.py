@@ -1,4 +1,4 @@
-"""Resident memory of a server that has much to remember and nothing to do."""
+"""Resident memory of an idle server with many objects."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""What is measured: probes by name, in groups. Each gives one dictionary of figures a round."""
+"""The probes by name, in groups. Each returns a dictionary of figures per round."""
 
 import functools
 import json
@@ -24,7 +24,7 @@ PAUSE_US = 8000
 
 @dataclass
 class Effort:
-    """How much of everything; `quick` is for looking, the rest for figures that are kept."""
+    """The amount of work; `QUICK` is for a short look, `FULL` for figures that are kept."""
     seconds: float       # a measurement of many requests
     spawn_seconds: float
     bulk_bytes: int
@@ -32,14 +32,14 @@ class Effort:
     starts: int
     flood_seconds: float
     tree_files: int
-    read_bytes: int      # of one command, by each of many readers
-    sandboxes: int       # by one launcher
-    turns: int           # that a large file takes through the gateway and past it
+    read_bytes: int      # of one command's output, for each of many readers
+    sandboxes: int       # created by one launcher
+    turns: int           # transfers of a large file, each through the gateway and around it
 
     @property
     def files_bytes(self) -> int:
-        """What the measurements of files need at most: a large one three times, a page or more for each in the tree, and a
-        quarter of a large one twice through the gateway."""
+        """The largest space for the measurements of files: a large file three times, a page or more for each file in the tree, and a
+        quarter of a large file twice through the gateway."""
         return 4 * self.bulk_bytes + 8192 * self.tree_files
 
 
@@ -48,7 +48,7 @@ QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1
 
 
 class Bench:
-    """The servers that stay for the whole run, and the requests that are made of them."""
+    """The servers of the whole run, and the requests to them."""
 
     def __init__(self, folder: Folder, effort: Effort):
         self.folder = folder
@@ -84,7 +84,7 @@ class Bench:
         return self.server(kind).load("requests", body=compact(command), expect='"exit_code":0', **options)
 
     def shell(self, path: str, stateful: bool, kind: str = "skiff", **options: object) -> dict:
-        """`true` by a shell of that path, in a session of its own."""
+        """Runs `true` by the shell at `path`, in a session of its own."""
         session = f"/v1/sessions/bench-{Path(path).name}-{'stateful' if stateful else 'plain'}"
         server = self.server(kind)
         client = memory.Client(server)
@@ -109,7 +109,7 @@ class Bench:
         return server.load("bulk", body=compact({"argv": argv, "mode": "stream"}), **options)
 
     def flood(self, kind: str, background: bool) -> dict:
-        """On a server of its own: its commands end with it."""
+        """Uses a server of its own, so that its commands end with it."""
         body = {"argv": [self.folder.program("writer"), "flood"], "mode": "background" if background else "stream"}
         if not background:
             body["on_disconnect"] = "kill"
@@ -168,7 +168,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         state[f"skiff.plain.{name}"] = at(bench.shell, path, False)
         state[f"skiff.state.{name}"] = at(bench.shell, path, True)
 
-    # One command at a time with a pause before each, as people and agents work.
+    # One command at a time, with a pause before each, like people and agents.
     paced = groups["paced"] = {}
     pause = {"pause_us": PAUSE_US}
     for name, path in (("sh", "/bin/sh"), ("bash", "/bin/bash")):
@@ -246,7 +246,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         return how(bench.server(kind), seconds=effort.seconds, **options)
 
     def to_port(mode: str, path: str, **options: object) -> dict:
-        """Through skiffd to the port of the bare server."""
+        """Measures requests through skiffd to the port of the bare server."""
         return bench.server("skiff").load(mode, path=f"/v1/ports/{bench.server('bare').port}{path}", **options)
 
     groups["ports"] = {

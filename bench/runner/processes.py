@@ -18,11 +18,11 @@ PR_SET_PDEATHSIG = 1
 
 
 class Failed(Exception):
-    """A measurement that gave no figure; the text says why."""
+    """A failed measurement; the text says why."""
 
 
 class Absent(Failed):
-    """A program that is not there: trying again is of no use."""
+    """A missing program: the measurement is not repeated."""
 
 
 def die_with_the_runner():
@@ -30,8 +30,8 @@ def die_with_the_runner():
 
 
 class Folder:
-    """Where the built programs are, and two directories that go when the runner goes: `files` is for measurements of files,
-    the same for all servers and the root of skiffd; in memory where there is room, so that no disk is measured."""
+    """The directory of the built programs, and two directories that the runner removes at its end: `files` is for measurements of
+    files, shared by all servers and the root of skiffd; in memory if there is room, so that no disk is measured."""
 
     def __init__(self, build: Path, skiffd: Path | None, files_bytes: int):
         self.programs = build / "bench"
@@ -54,7 +54,7 @@ class Folder:
         return str(path)
 
     def installed(self, name: str) -> str:
-        """A Debian package's program; some are only in root's PATH."""
+        """Returns the path of a Debian package's program; some are only in root's PATH."""
         path = shutil.which(name, path=os.environ.get("PATH", os.defpath) + ":/usr/sbin")
         if path is None:
             raise Absent(f"{name} is not installed: .ci/setup --bench")
@@ -74,7 +74,7 @@ class Folder:
 
 
 def run_tool(folder: Folder, *arguments: object, under: tuple = (), timeout: float = 150) -> dict:
-    """Runs a program that prints one JSON object, where wanted as the command of another one."""
+    """Runs a program that prints one JSON object; with `under`, as the command of that program."""
     name, *rest = [str(argument) for argument in arguments]
     command = [*map(str, under), folder.program(name), *rest]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -99,18 +99,18 @@ def free_port() -> int:
 
 
 class Reached:
-    """What listens on a port of 127.0.0.1, whoever has started it."""
+    """A server on a port of 127.0.0.1, with or without a process of this runner."""
 
     def __init__(self, folder: Folder, kind: str, port: int):
         self.folder = folder
         self.kind = kind
         self.port = port
         self.token = ""
-        self.prefix = ""  # of the paths that are asked for with `load`
-        self.doors: dict[str, int] = {}  # of each dialect that was asked for: "python-runtime HTTP", "sandboxd gRPC"
+        self.prefix = ""  # of the paths in `load`
+        self.doors: dict[str, int] = {}  # port of each dialect's door: "python-runtime HTTP", "sandboxd gRPC"
 
     def load(self, mode: str, under: tuple = (), door: str | None = None, **options: object) -> dict:
-        """At the server's own port, or at a dialect's, which knows no token."""
+        """Runs the load generator on the server's own port, or on a dialect's, which needs no token."""
         arguments = ["--port", self.port if door is None else self.doors[door]]
         if self.token and door is None:
             arguments += ["--token", self.token]
@@ -142,14 +142,14 @@ class Server(Reached):
         return self.folder.server_command(self.kind)
 
     def locations(self) -> str:
-        """What nginx serves: files below the same paths as the others."""
+        """Returns nginx's locations: files at the same paths as those of the other servers."""
         return f"location /v1/sessions/default/files/ {{ alias {self.folder.files}/; dav_methods PUT; }}"
 
     def _nginx(self) -> list[str]:
-        """One worker in the foreground; it can't be told to take any port."""
+        """Returns the command of nginx: one worker in the foreground. nginx cannot choose a free port itself."""
         scratch = self.folder.scratch / f"nginx-{self.port}"
         scratch.mkdir()
-        bodies = self.folder.files / "nginx"  # where uploads arrive: a rename away from where they belong
+        bodies = self.folder.files / "nginx"  # directory of unfinished uploads, on the same file system as their destination
         others = "".join(f"{kind}_temp_path {scratch}/{kind}; " for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
         (scratch / "nginx.conf").write_text(
             f"daemon off; master_process off; error_log stderr; pid {scratch}/nginx.pid;\n"
@@ -209,7 +209,7 @@ class Server(Reached):
             except subprocess.TimeoutExpired:
                 pass
         try:
-            os.killpg(self.process.pid, signal.SIGKILL)  # what bare_server's commands left over, too
+            os.killpg(self.process.pid, signal.SIGKILL)  # also the processes that bare_server's commands left
         except ProcessLookupError:
             pass
         self.process.wait()

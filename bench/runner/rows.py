@@ -1,4 +1,4 @@
-"""The rows of the table: which figure is compared with which, and what it must reach."""
+"""The rows of the table: the compared figures and their targets."""
 
 import statistics
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ class Row:
     subject: tuple[str, str]                  # probe, figure
     yardstick: tuple[str, str] | None = None
     against: str = ""                         # the yardstick's name in the table
-    most: float | None = None                 # of the ratio, where there is a yardstick; else of the figure
+    most: float | None = None                 # limit of the ratio if there is a yardstick, else of the figure
     least: float | None = None
-    absolute: bool = False                    # the target is of the figure although there is a yardstick
-    checked: bool = False                     # the target is not one of time, so --check judges it, too
+    absolute: bool = False                    # the target applies to the figure although there is a yardstick
+    checked: bool = False                     # the target does not depend on time, so --check judges it, too
 
 
 def ratio(group, title, unit, subject, yardstick, against, most=None, least=None) -> Row:
@@ -240,7 +240,7 @@ def all_rows() -> list[Row]:
 
 
 def of(samples: Samples, place: tuple[str, str] | None) -> list[float | None]:
-    """One value a round; None where that round failed."""
+    """Returns one value per round; None for a failed round."""
     if place is None:
         return []
     return [entry.get(place[1]) for entry in samples.get(place[0], [])]
@@ -252,7 +252,7 @@ def median(values: list) -> float | None:
 
 
 def evaluate(row: Row, samples: Samples) -> dict:
-    """Ratios are taken round by round, so what slows a whole round down falls out of them."""
+    """Computes ratios per round, so that a slow round does not change them."""
     subject, yardstick = of(samples, row.subject), of(samples, row.yardstick)
     ratios = [a / b for a, b in zip(subject, yardstick) if a is not None and b]
     errors = [entry["error"] for place in (row.subject, row.yardstick) if place

@@ -37,7 +37,7 @@ class Sandboxes:
             self.cluster.stop()
 
     def _cluster(self):
-        """Begun when it is first asked for."""
+        """Started at the first use."""
         if self.cluster is None:
             sys.path += [str(TESTS), str(TESTS.parent / "cluster"), str(TESTS.parents[1] / "integration")]
             import cluster
@@ -57,7 +57,7 @@ class Sandboxes:
         return self.cluster
 
     def _namespace(self):
-        """One of its own, which goes with the cluster."""
+        """Creates a namespace; it is removed with the cluster."""
         cluster = self._cluster()
         from namespace import Namespaces
         return Namespaces(cluster).make("bench")
@@ -95,9 +95,9 @@ class Sandboxes:
         return done.stdout
 
     def up(self) -> dict:
-        """Until its agent has answered, which is when `up` ends; and what there is of it in the cluster then."""
+        """Measures the time until the agent has answered, which is the end of `up`, and counts the sandbox's objects in the cluster."""
         namespace = self._namespace()
-        self._skiff(namespace, "run", IMAGE, "--", "true")  # images are unpacked, and the namespace has its key
+        self._skiff(namespace, "run", IMAGE, "--", "true")  # unpacks the images and creates the namespace's key
         begun = time.monotonic()
         self._skiff(namespace, "up", "box", "-q")
         up = time.monotonic() - begun
@@ -110,7 +110,7 @@ class Sandboxes:
         return {"up_ms": 1000 * up, "exec_ms": 1000 * exec_, "objects": len(objects), "kib": size / 1024}
 
     def ready(self) -> dict:
-        """The same Pod by kubectl, until kubectl sees that it is Ready."""
+        """Measures the same Pod, created by kubectl, until kubectl sees that it is Ready."""
         namespace = self._namespace()
         self._skiff(namespace, "run", IMAGE, "--", "true")
         printed = self._skiff(namespace, "manifest", "box", "-o", "json")
@@ -123,7 +123,7 @@ class Sandboxes:
         return {"up_ms": 1000 * ready}
 
     def _timed(self, namespace, command: list[str]) -> dict:
-        """Seconds and memory of a process that prints a line for each of a crowd."""
+        """Measures seconds and memory of a process that prints a line for each sandbox of a crowd."""
         with open(self.folder.scratch / "listed", "w+", encoding="utf-8") as out:
             begun = time.monotonic()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, env=self._environment(namespace),
@@ -138,7 +138,7 @@ class Sandboxes:
         return {"seconds": took, "rss_mb": used.ru_maxrss * 1024 / 1e6}
 
     def _crowd(self):
-        """A namespace with very many, which stay until the end."""
+        """Returns a namespace with very many sandboxes, which stay until the end."""
         if self.crowded is None:
             crowded = self._namespace()
             self._run("crowd", crowded, self.crowd)
@@ -149,12 +149,12 @@ class Sandboxes:
         return self._timed(self._crowd(), [self._program(), "ps", "--everyone", "--no-headers"])
 
     def got(self) -> dict:
-        """The same objects, as kubectl reads them."""
+        """Measures kubectl's list of the same objects."""
         crowd = self._crowd()
         return self._timed(crowd, self.cluster.command("--namespace", crowd.name, "get", "pods,configmaps", "-o", "name"))
 
     def collected(self) -> dict:
-        """How many that have ended `skiff gc` removes in a second while others hang, as those of a node that is gone do."""
+        """Measures how many ended sandboxes `skiff gc` removes in a second while others hang, like those of a lost node."""
         namespace = self._namespace()
         self._run("make", namespace, self.count)
         api, pods = self.cluster.api, api_path("pods", namespace.name)
@@ -186,12 +186,12 @@ class Sandboxes:
         return {"rate": (self.count - len(stuck)) / took, "rss_mb": memory}
 
     def written_at_once(self) -> dict:
-        """What as many as at_once makes take as writes of one process."""
+        """Measures as many creations as `at_once`, as writes of one process."""
         return {"seconds": self._run("make", self._namespace(), self.processes, self.processes)["create_s"]}
 
     def at_once(self, pool: bool) -> dict:
-        """As many processes of `skiff up` as a build farm starts in one moment, on simulated nodes. No agent can run there:
-        a server that says yes to everything stands for all of them."""
+        """Measures as many processes of `skiff up` as a build farm starts at once, on simulated nodes. No agent can run there:
+        a server that accepts all requests stands for all of them."""
         namespace = self._namespace()
         cluster = self.cluster
         words = ["--image", IMAGE, "--toleration", "simulated:NoSchedule", "--node-selector", "simulated=yes"]
@@ -211,7 +211,7 @@ class Sandboxes:
                 end(skiff("pool", "create", "many", "--size", str(self.processes), "--wait", "10m", *words))
                 words = ["--pool", "many"]
             else:
-                end(skiff("up", "first", *words))  # the namespace has its key
+                end(skiff("up", "first", *words))  # creates the namespace's key
             before, requests, begun = relay.bytes, requests_of(cluster), time.monotonic()
             for process in [skiff("up", f"box-{number}", *words, "--wait", "10m") for number in range(self.processes)]:
                 end(process)
@@ -229,25 +229,25 @@ def api_path(plural: str, namespace: str) -> str:
 
 
 def count_of(api, path: str) -> int:
-    """Without reading them."""
+    """Counts the objects without reading them."""
     page = api.request("GET", f"{path}?limit=1", accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
     return len(page["items"]) + page["metadata"].get("remainingItemCount", 0)
 
 
 def peak_memory(pid: int) -> float:
-    """Megabytes of a process that lives (proc_pid_status(5), VmHWM)."""
+    """Returns the peak memory of a running process in megabytes (proc_pid_status(5), VmHWM)."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
 
 
 def requests_of(cluster) -> float:
-    """That its API server has answered so far, everybody's."""
+    """Returns how many requests of all clients its API server has answered so far."""
     lines = cluster.kubectl("get", "--raw", "/metrics").splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("apiserver_request_total{"))
 
 
 class Agreeing:
-    """Answers every request as an agent that is ready, and has what it is given."""
+    """Answers every request like a ready agent that accepts all input."""
 
     def __enter__(self):
         class Handler(http.server.BaseHTTPRequestHandler):

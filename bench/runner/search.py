@@ -1,4 +1,4 @@
-"""glob and grep over a large tree, beside ripgrep; both must find the same."""
+"""glob and grep over a large tree, compared with ripgrep; both must find the same."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from .processes import Failed, Folder, Server, run_tool
 
 GLOB = "**/*.py"
 GREP = r"needle_[0-9]+5\b"
-# As skiffd searches: on two threads, and by the tree's own ignore files, with or without a .git.
+# Options for the same search as skiffd's: two threads, and the tree's own ignore files, with or without a .git.
 ALIKE = ("--no-config", "--no-require-git", "--no-ignore-global", "--no-messages", "--threads", "2")
 IN_FOLDER = 100
 KINDS = ("py", "c", "md", "txt", "log")  # the last is ignored
@@ -18,7 +18,7 @@ LINES = ("def work(self, value):", "    return value * 31 + 7", "# what the next
 
 
 def make_tree(top: Path, count: int):
-    """The same each time: sources with a needle in every fiftieth, in each tenth directory a build/ that is ignored."""
+    """Creates the same tree each time: sources with a needle in every fiftieth, and in each tenth directory an ignored build/."""
     top.mkdir()
     (top / ".gitignore").write_text("build/\n*.log\n!keep.log\n")
     for number in range(count):
@@ -51,7 +51,7 @@ class Search:
 
     @cached_property
     def _answers(self) -> dict[str, set[str]]:
-        """PATH of a glob, PATH:LINE:TEXT of a grep."""
+        """Returns PATH for a glob, PATH:LINE:TEXT for a grep."""
         found = {}
         for what in ("glob", "grep"):
             out = subprocess.run(self._ripgrep(what), capture_output=True, text=True, check=True).stdout

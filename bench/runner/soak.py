@@ -1,4 +1,4 @@
-"""Everything at once for minutes: no growth of memory, descriptors, threads or files; health in its bound; every byte as it must be."""
+"""All kinds of work at the same time for minutes: no growth of memory, descriptors, threads or files; health within its limit; every byte correct."""
 
 import http.client
 import json
@@ -14,14 +14,14 @@ from .processes import Failed, Folder, Server
 COMMANDS = "/v1/sessions/default/commands"
 HEALTH_BOUND_MS = 200
 LANES = 3      # threads of each kind of work
-SETTLE = 0.25  # of the time, before growth is looked at
+SETTLE = 0.25  # share of the time before growth is measured
 MOST_GROWTH = 12 << 20
-KEPT = 1 << 17  # of each log, so that they are all kept within the budget of memory
+KEPT = 1 << 17  # bytes of each log, so that all logs fit into the budget of memory
 BLOCK = bytes(range(256)) * 4096
 
 
 class Client:
-    """A keep-alive connection that is made again when it was cut."""
+    """A keep-alive connection that reconnects when it was cut."""
 
     def __init__(self, server: Server):
         self.server = server
@@ -77,7 +77,7 @@ def run_kills(client: Client, chance: random.Random, folder: Folder):
 
 
 def run_stalls(client: Client, chance: random.Random, folder: Folder):
-    """A reader takes nothing for a while, then everything: a stream that started its command loses nothing."""
+    """Reads nothing for a while, then all: a stream that started its command loses no byte."""
     size = 6 << 20
     body = json.dumps({"argv": [folder.program("writer"), "bytes", str(size)], "mode": "stream", "output": {"keep_bytes": KEPT}})
     with socket.create_connection(("127.0.0.1", client.server.port), timeout=60) as one:
@@ -89,7 +89,7 @@ def run_stalls(client: Client, chance: random.Random, folder: Folder):
 
 
 def run_reconnects(client: Client, chance: random.Random, folder: Folder):
-    """The output is read in pieces, each by a connection of its own, cut at any place."""
+    """Reads the output in pieces, each by a connection of its own, cut at any place."""
     last = chance.randrange(1, 100_000)
     expected = "".join(f"{number}\n" for number in range(1, last + 1)).encode()
     body = {"argv": ["/usr/bin/seq", str(last)], "mode": "background"}
@@ -116,7 +116,7 @@ def usage(server: Server) -> dict:
 
 
 def soak(folder: Folder, seconds: float, quiet: bool) -> dict:
-    """`quiet`: nobody else uses the machine, so that the time to an answer says something about the agent."""
+    """`quiet`: no other process uses the machine, so the response time is that of the agent."""
     done = {work.__name__.removeprefix("run_"): 0 for work in WORK}
     failures, health, stop = [], [], threading.Event()
     before = set(os.listdir(folder.files))
@@ -131,7 +131,7 @@ def soak(folder: Folder, seconds: float, quiet: bool) -> dict:
                     failures.append(f"{work.__name__}: {error!r}")
 
         def ask():
-            """By the compiled client: this program's threads hold each other up."""
+            """Asks by the compiled client, because this program's threads delay each other."""
             while not stop.is_set() and not failures:
                 try:
                     health.append(server.load("requests", path="/healthz", seconds=min(10, seconds / 4), pause_us=20_000))

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 74, 150, 34, 48
-COLOURS = ("#3b82f6", "#f97316", "#10b981", "#a855f7")  # of middle lightness: seen on either ground
+COLOURS = ("#3b82f6", "#f97316", "#10b981", "#a855f7")  # of medium lightness: visible on light and dark
 GREY = "#888888"
 
 
@@ -20,8 +20,8 @@ class Line:
 @dataclass
 class Plot:
     title: str
-    across: str  # what the x axis counts
-    up: str      # what the y axis counts
+    across: str  # label of the x axis
+    up: str      # label of the y axis
     lines: list[Line] = field(default_factory=list)
 
 
@@ -33,7 +33,7 @@ def short(value: float) -> str:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Powers of ten that hold `low` and `high` between them, at least two."""
+    """Returns the powers of ten around `low` and `high`, at least two."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     return [10.0 ** power for power in range(first, max(last, first + 1) + 1)]
 

@@ -1,5 +1,5 @@
-"""System calls of a server and of what it starts, counted by the kernel's tracepoint: without ptrace, which would slow
-the server down and so change what it does at once."""
+"""System calls of a server and its children, counted by the kernel's tracepoint: without ptrace, which would slow the server
+down and so change what runs at the same time."""
 
 from typing import Callable
 
@@ -9,7 +9,7 @@ EVENT = "raw_syscalls:sys_enter"
 
 
 def counted(folder: Folder, server: Server, work: Callable[[tuple], dict], unit: str, scale: float = 1) -> dict:
-    """`work` is done under perf; `unit` is the figure that says how much of it there was, in `scale`s."""
+    """Runs `work` under perf; `unit` is the figure for the amount of work, in units of `scale`."""
     out = folder.scratch / "syscalls"
     perf = (folder.installed("perf"), "stat", "-x,", "-o", out, "-e", EVENT, "-p", server.process.pid, "--")
     out.unlink(missing_ok=True)

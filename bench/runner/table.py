@@ -38,7 +38,7 @@ def machine_line(machine: dict) -> str:
 
 
 def first_line(row: dict) -> str:
-    """Of what went wrong."""
+    """Returns the first line of the error."""
     return row["note"].splitlines()[0][:110]
 
 

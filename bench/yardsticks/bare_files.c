@@ -69,7 +69,7 @@ int list_folder(int to, const char* path, char* buffer, size_t room) {
   if (folder == NULL) {
     return -1;
   }
-  char* text = buffer + kHead; /* the head goes in front of it when its length is known */
+  char* text = buffer + kHead; /* the head is put before it when its length is known */
   size_t size = (size_t)sprintf(text, "{\"items\":[");
   struct stat status;
   for (const struct dirent* entry = readdir(folder); entry != NULL && size + kEntry < room - kHead;

@@ -1,5 +1,5 @@
 #pragma once
-/* What bare_server does with files, below its working folder and without looking where a path leads. `to` is the
+/* The file functions of bare_server, below its working directory, without a check where a path leads. `to` is the
  * connection; 0 when it can go on, -1 when it must end. */
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static inline int send_all(int to, const char* data, size_t size) {
 /* open, fstat; read and send, `room` bytes at a time. */
 int download(int to, const char* path, char* buffer, size_t room);
 
-/* A temporary file, recv and write, rename. `begun` is what of the body's `length` bytes came with its head. */
+/* A temporary file, recv and write, rename. `begun` are the bytes of the body that came with its head. */
 int upload(int to, const char* path, const char* begun, size_t begun_size, uint64_t length, char* buffer, size_t room);
 
 /* readdir, fstatat, and a line of JSON for each; all of it must fit into `room`. */

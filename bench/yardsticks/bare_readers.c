@@ -1,5 +1,5 @@
 /* The bare cost of many readers of the same bytes: one send() of 32 KiB to each in turn, over loopback, without any
- * server. What one reader costs grows with their number here too, as the kernel's buffers hold what none has read yet.
+ * server. The cost of one reader grows with their number here, too: the kernel's buffers hold the unread bytes.
  *   bare_readers --clients N --bytes N
  * Prints one JSON object: cpu_us, the sender's own processor time. */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ typedef struct {
   size_t sent;
 } Reader;
 
-/* Sockets that can be sent to, in the order of their turns. */
+/* Writable sockets, in the order of their turns. */
 typedef struct {
   Reader** waiting;
   size_t room, first, count;
@@ -46,7 +46,7 @@ static void watch(int epoll, int socket, uint32_t events, void* about) {
   }
 }
 
-/* The other process: reads whatever comes, as the load generator does. */
+/* The other process: it reads all bytes, as the load generator does. */
 static void receive(const struct sockaddr_in* address, size_t clients, size_t bytes, int connected) {
   char* buffer = malloc(kRead);
   int* sockets = calloc(clients, sizeof *sockets);
@@ -85,11 +85,11 @@ static void send_all_in_turns(Reader* readers, size_t clients, const char* data,
   Ring ring = {.waiting = calloc(clients, sizeof(Reader*)), .room = clients};
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   for (size_t i = 0; i < clients; ++i) {
-    watch(epoll, readers[i].socket, EPOLLOUT | EPOLLET, &readers[i]); /* which is ready at once */
+    watch(epoll, readers[i].socket, EPOLLOUT | EPOLLET, &readers[i]); /* ready at once */
   }
   for (size_t open = clients; open > 0;) {
     struct epoll_event events[kEvents];
-    /* Edges: one that is full is told once, and nobody else is looked at again. */
+    /* Edge-triggered: epoll reports each writable socket once, without a look at the others. */
     const int ready = ring.count == 0 ? epoll_wait(epoll, events, kEvents, -1) : 0;
     for (int i = 0; i < ready; ++i) {
       Reader* reader = events[i].data.ptr;
@@ -104,7 +104,7 @@ static void send_all_in_turns(Reader* readers, size_t clients, const char* data,
         stop("send");
       }
       if (size < 0) {
-        continue; /* until epoll tells */
+        continue; /* until epoll reports it */
       }
       reader->sent += (size_t)size;
       if (reader->sent == bytes) {
@@ -117,7 +117,7 @@ static void send_all_in_turns(Reader* readers, size_t clients, const char* data,
   }
 }
 
-/* Of this thread, the only one (the first number of proc_pid_schedstat, nanoseconds). */
+/* The processor time of this thread, the only one (the first number of proc_pid_schedstat, nanoseconds). */
 static double cpu_us(void) {
   double took = 0;
   FILE* file = fopen("/proc/self/schedstat", "re");

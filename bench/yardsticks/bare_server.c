@@ -1,7 +1,7 @@
 /* bare_server [--sessions]
  *
- * The yardstick of a server: the least work behind the same requests. Blocking, a thread a connection, no parser worth
- * the name, no limits, no credentials, no log. It knows just enough of the API that the load generator cannot tell:
+ * The yardstick of a server: the least work for the same requests. It blocks, has a thread per connection, hardly a
+ * parser, no limits, no credentials, no log. It knows just enough of the API for the load generator:
  *
  *   GET  /healthz
  *   POST .../commands  {"command": "..."} or {"argv": ["/...", ...]}                WAIT: spawn, read, wait, answer
@@ -37,9 +37,9 @@ typedef enum { kChunks, kNdjson, kFrames, kJsonFrames } Form;
 typedef struct {
   int socket;
   char* request; /* kRequest + 1 bytes, zero-terminated */
-  char* buffer;  /* kRoom, then kRead, then kRoom: headers go in front of what was read, in one send() */
-  char* encoded; /* for base64; made when it is needed */
-  char* stack;   /* of the child until its exec */
+  char* buffer;  /* kRoom, then kRead, then kRoom: headers go before the bytes that were read, in one send() */
+  char* encoded; /* for base64; allocated when needed */
+  char* stack;   /* stack of the child until its exec */
 } Connection;
 
 typedef struct {
@@ -67,7 +67,7 @@ static int run_child(void* argument) {
   _exit(127);
 }
 
-/* Starts what the child says; `*from` is the reading end of its output. */
+/* Starts the child's command; `*from` is the reading end of its output. */
 static pid_t start(Connection* connection, Child* child, int pipe_bytes, int* from) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -214,7 +214,7 @@ static int send_end(int to, Form form) {
   return form == kNdjson ? send_text(to, "0\r\n\r\n") : send_all(to, "\x88\x02\x03\xe8", 4);
 }
 
-/* STREAM: what the child prints goes out as it comes. -1 ends the connection. */
+/* STREAM: sends the child's output as it comes. -1 ends the connection. */
 static int stream(Connection* connection, Child* child, Form form) {
   int from = -1;
   const pid_t pid = start(connection, child, kPipe, &from);
@@ -245,7 +245,7 @@ static int stream(Connection* connection, Child* child, Form form) {
   return result != 0 || status != 0 ? -1 : send_end(connection->socket, form);
 }
 
-/* WAIT: everything at once, in an answer of a fixed form. */
+/* WAIT: sends all output in one response of a fixed form. */
 static int wait_for(Connection* connection, Child* child) {
   int from = -1;
   const pid_t pid = start(connection, child, 0, &from);
@@ -287,7 +287,7 @@ static int upgrade(Connection* connection, Child* child) {
   return -1;
 }
 
-/* What follows `route` in the target; NULL when it is another route. */
+/* Returns the target's text after `route`; NULL for another route. */
 static char* path_after(char* request, const char* route) {
   char* target = strchr(request, ' ') + 1;
   char* end = strchr(target, ' ');

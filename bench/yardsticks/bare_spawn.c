@@ -1,7 +1,7 @@
 /* The bare cost of a process: start it, wait for it, again, without any server.
  *   bare_spawn [--method vfork|clone|fork|posix_spawn] [--threads N] [--seconds S] [--heap-mb M] [--files N]
  *   [--pause-us P] -- PROGRAM ARG... Prints one JSON object: rate, p50/p99 of the whole, and how long the call itself
- * held its caller. `vfork` is clone(CLONE_VM|CLONE_VFORK); `clone` adds CLONE_FILES and
+ * blocked its caller. `vfork` is clone(CLONE_VM|CLONE_VFORK); `clone` adds CLONE_FILES and
  * close_range(CLOSE_RANGE_UNSHARE), which keeps the cost independent of how many descriptors the caller has. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -33,7 +33,7 @@ static inline void stop(const char* what) {
   exit(1);
 }
 
-/* The value behind `name` in argv, up to "--"; `fallback` when it isn't there. */
+/* Returns the value after `name` in argv, up to "--"; `fallback` when it is absent. */
 static inline const char* option(char** argv, const char* name, const char* fallback) {
   for (char** at = argv + 1; *at != NULL && strcmp(*at, "--") != 0; ++at) {
     if (strcmp(*at, name) == 0 && at[1] != NULL) {
@@ -43,7 +43,7 @@ static inline const char* option(char** argv, const char* name, const char* fall
   return fallback;
 }
 
-/* What follows "--". */
+/* Returns the arguments after "--". */
 static inline char** command_of(char** argv) {
   for (char** at = argv; *at != NULL; ++at) {
     if (strcmp(*at, "--") == 0 && at[1] != NULL) {

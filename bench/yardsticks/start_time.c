@@ -1,4 +1,4 @@
-/* How long a server takes from exec to accepting, and to its first answer; and an empty program from exec to its end.
+/* The time of a server from exec to accepting, and to its first response; of an empty program from exec to its end.
  *   start_time --rounds N [--token T] -- SERVER ARG...    waits for "... listening on http://ADDR:PORT", then GET
  * /healthz start_time --rounds N --until exit -- PROGRAM ARG... Prints one JSON object with medians in ms. */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@ enum { kRounds = 200 };
 static pid_t start(char** program, int out) {
   const pid_t pid = vfork();
   if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever ends this program ends the server */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the server ends with this program */
     dup2(out, 1);
     execv(program[0], program);
     _exit(127);

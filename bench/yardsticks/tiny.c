@@ -1,4 +1,4 @@
-/* The smallest program there is: no C library, whose start-up costs more than the rest of a process together. Prints
+/* The smallest program: no C library, whose start-up costs more than the rest of a process. Prints
  * its first argument and a newline, if there is one, and ends with 0. */
 
 static long call3(long number, long first, long second, long third) {
@@ -37,7 +37,7 @@ void start(const long* stack) { /* argc, argv[0], argv[1], ... as the kernel lea
     while (text[length] != 0) {
       ++length;
     }
-    text[length] = '\n'; /* over the string's own terminator: nobody reads it again */
+    text[length] = '\n'; /* overwrites the string's terminator, which is not read again */
     call3(kWrite, 1, (long)text, length + 1);
   }
   call3(kExit, 0, 0, 0);

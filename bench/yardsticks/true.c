@@ -1,4 +1,4 @@
-/* What an empty C program costs, linked statically as skiffd is. */
+/* The cost of an empty C program, linked statically as skiffd is. */
 int main(void) {
   return 0;
 }
