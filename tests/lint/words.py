@@ -1,5 +1,6 @@
 """What people read has one word for a thing: `directory`, as the man pages have it; and it says `is not a file`, never `is no file`. In
-the documents, in the strings of the product (help, messages, descriptions), and in its comments."""
+the documents, in the strings of the product (help, messages, descriptions), and in its comments. A comment begins with its subject or
+with a verb, in the directories where all do."""
 
 import re
 
@@ -11,6 +12,10 @@ RULES = (
 )
 # The names of fields and flags stay as clients know them.
 NAMES = {'"folder"'}
+
+# Directories whose comments begin with a subject or a verb: add those that you have rewritten, never take one away.
+CLEANED = {"base", "bench", "fs", "protocol"}
+HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Those|One that|What is)\b)")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments
                        |\#\s*include[^\n]*
@@ -25,6 +30,18 @@ def sentences(text):
     for match in TOKEN.finditer(text):
         if match[0].startswith(('"', 'R"', "//", "/*")):
             yield text.count("\n", 0, match.start()) + 1, match[0]
+
+
+def headless(text):
+    """(its line, how it begins) of each comment that begins without a subject; further lines of a comment may begin as they like."""
+    lines, above = text.splitlines(), (0, "")
+    for number, sentence in sentences(text):
+        marker = re.match("/*<?", sentence)[0]
+        goes_on = above == (number - 1, marker) and lines[number - 1].lstrip() == sentence
+        above = (number, marker if sentence != marker else "")
+        found = HEADLESS.match(sentence)
+        if found and not goes_on:
+            yield number, found[2]
 
 
 def breaches(text):
@@ -44,6 +61,9 @@ def check(root):
             if sentence not in NAMES:
                 for breach in breaches(sentence):
                     yield f"{path}:{number}: {breach}"
+    for path in tree.files(root, sorted(CLEANED), tree.SOURCES):
+        for number, start in headless((root / path).read_text()):
+            yield f'{path}:{number}: a comment begins with "{start}": begin with its subject or a verb'
 
 
 if __name__ == "__main__":
