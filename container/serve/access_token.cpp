@@ -27,7 +27,7 @@ Task<Result<>> tell_access_token(Driver* driver, std::string id, std::string tok
   auto reply = co_await agent.request(std::move(request), kLongestReply);
   if (reply && reply->head.status / 100 == 2) co_return Result<>{};
   const std::string why = reply ? "status " + std::to_string(reply->head.status) : reply.error().message;
-  co_return fail(Errc::bad_gateway, "a sandbox of the pool does not take its access token: " + why);
+  co_return fail(Errc::bad_gateway, "a sandbox of the pool does not accept its access token: " + why);
 }
 
 }  // namespace skiff::container::serve

@@ -8,9 +8,9 @@
 
 namespace skiff::container::serve {
 
-/// Closes the dialect of a sandbox that was made before anybody knew its access token, as one out of a pool was:
-/// without one whoever reaches its port may use it. Errors: bad_gateway when somebody else has closed it before, or
-/// nobody answers there.
+/// Sends the access token to the E2B dialect of a sandbox that was created without one, for example in a pool: until
+/// then everyone who reaches its port may use it. bad_gateway if the dialect already has another token, or does not
+/// answer.
 [[nodiscard]] Task<Result<>> tell_access_token(Driver* driver, std::string id, std::string token);
 
 }  // namespace skiff::container::serve

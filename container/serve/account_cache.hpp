@@ -27,7 +27,7 @@ struct Account {
   std::string name;
 };
 
-/// Asks the cluster. Reactor thread only.
+/// Verifies tokens of service accounts in the cluster. Reactor thread only.
 class TokenReviewer {
  public:
   TokenReviewer() = default;
@@ -35,22 +35,25 @@ class TokenReviewer {
   TokenReviewer& operator=(const TokenReviewer&) = delete;
   virtual ~TokenReviewer() = default;
 
-  /// Whose token it is, if it is valid now and for `kTokenAudience`; nothing for any other one.
+  /// The account of the token, if it is valid now and for `kTokenAudience`; nullopt for any other token.
   [[nodiscard]] virtual Task<Result<std::optional<Account>>> review(std::string token) = 0;
 };
 
-/// What projected tokens of service accounts allow: the namespace of the account is the tenant. What the cluster has
-/// said of a token is believed for `kFresh`, and not beyond its end. Strangers don't make it ask: what is not for this
-/// audience, or over, is refused by what it says itself, each text is asked for once at a time, and only so many at
-/// all. They keep nobody out either: what was good a short time ago is asked for in turns of its own, and of what is
-/// not known each source waits for as much as the others leave free. Reactor thread only.
+/// Authenticates projected tokens of service accounts; the namespace of the account is the tenant. The cluster's answer
+/// about a token is used for `kFresh`, but not after the token's end. Strangers cannot cause many reviews: a token for
+/// another audience, or that has expired, is refused by its own claims; each token is reviewed once at a time, and the
+/// number of reviews is limited. Strangers cannot block other clients either: tokens that were good a short time ago
+/// have turns of their own, and for unknown tokens each source may wait only for a part of the free turns. Reactor
+/// thread only.
 class AccountCache {
  public:
   static constexpr std::chrono::milliseconds kFresh{1000};
-  static constexpr std::chrono::minutes kGood{10};   ///< that a token has turns of its own after it was good
-  static constexpr std::size_t kAtOnce = 8;          ///< reviews, of what was good and of what is not known each
-  static constexpr std::size_t kMostWaiting = 256;   ///< for one, of what is not known; half for one source alone
-  static constexpr std::size_t kMostKnown = 10'000;  ///< good tokens, half for one namespace; refused texts; namespaces
+  static constexpr std::chrono::minutes kGood{10};  ///< how long after a good review a token has turns of its own
+  static constexpr std::size_t kAtOnce = 8;         ///< reviews at a time, for good and for unknown tokens each
+  static constexpr std::size_t kMostWaiting =
+      256;  ///< most waiting requests with unknown tokens; half of them from one source
+  static constexpr std::size_t kMostKnown =
+      10'000;  ///< most good tokens (half from one namespace), refused tokens, and namespaces
 
   /// `reviewer` must outlive it.
   AccountCache(Executor executor, TokenReviewer* reviewer)
@@ -61,28 +64,28 @@ class AccountCache {
         waiting_{kMostWaiting},
         good_of_{kMostKnown} {}
 
-  /// As a key with the scopes create and use, called as Kubernetes calls the account. `unauthenticated`;
-  /// `resource_exhausted` when too many are asked for; `io_error` when the cluster can't be asked.
-  /// `source`: where it comes from.
+  /// Returns a key with the scopes create and use and the account's name in Kubernetes. `unauthenticated`;
+  /// `resource_exhausted` if too many tokens are being reviewed; `io_error` if the cluster does not answer. `source` is
+  /// the address of the client.
   [[nodiscard]] Task<Result<ApiKey>> find(std::string token, std::string source);
-  /// The namespaces of those who have come.
+  /// The namespaces of the accounts that have been authenticated.
   [[nodiscard]] const std::set<std::string>& tenants() const noexcept { return tenants_; }
 
  private:
   struct Good {
     Account account;
     SteadyTime asked_at;
-    Shares::Part part;  ///< of its namespace
+    Shares::Part part;  ///< its part of the namespace's share
   };
-  /// One that goes on: who shows the same token meanwhile gets its answer, however long it took.
+  /// A review that is under way: requests with the same token wait for its answer.
   struct Review {
     explicit Review(Executor executor) : done{std::move(executor)} {}
     Event done;
-    std::optional<Result<std::optional<Account>>> answer{};  ///< none: it was given up
+    std::optional<Result<std::optional<Account>>> answer{};  ///< empty: it was given up
   };
   [[nodiscard]] Task<Result<std::optional<Account>>> look(std::string token, std::string digest, std::string source);
   [[nodiscard]] Task<Result<std::optional<Account>>> review(std::string token, std::string digest);
-  /// What was found out a short time ago; nothing: it is to be asked for.
+  /// The answer of a recent review; nullopt if the token has to be reviewed.
   [[nodiscard]] std::optional<std::optional<Account>> known(const std::string& digest) const;
   void note(const std::string& digest, const std::optional<Account>& account, SteadyTime asked_at);
   void forget_old(bool is_full);
@@ -92,7 +95,7 @@ class AccountCache {
   FairTurnstile of_good_;
   FairTurnstile of_unknown_;
   Shares waiting_;
-  std::map<std::string, std::shared_ptr<Review>> under_way_;  ///< by the token's digest
+  std::map<std::string, std::shared_ptr<Review>> under_way_;  ///< keyed by the token's digest
   Shares good_of_;
   std::map<std::string, Good> good_;
   std::map<std::string, SteadyTime> refused_;

@@ -37,7 +37,7 @@ Result<> Admission::count_creation(const ApiKey& key, SteadyTime now) {
   while (!creations.empty() && now - creations.front() >= std::chrono::minutes{1}) creations.pop_front();
   if (creations.size() >= key.creations_per_minute) {
     return fail(Errc::too_many_sandboxes,
-                "this API key may make " + std::to_string(key.creations_per_minute) + " sandboxes a minute");
+                "this API key may create " + std::to_string(key.creations_per_minute) + " sandboxes per minute");
   }
   creations.push_back(now);
   return {};

@@ -13,17 +13,17 @@
 
 namespace skiff::container::serve {
 
-/// What a key is told that has as many as it may have.
+/// The error for a key that has reached its limit of sandboxes.
 [[nodiscard]] Error too_many_sandboxes(const ApiKey& key);
 
-/// The limits of API keys. How many sandboxes run is known by their records; what is under way here comes on top, so
-/// that creations at the same time don't all find the last place. Creations a minute are counted by each process for
+/// Enforces the limits of API keys. The records say how many sandboxes run; starts that are under way in this process
+/// are added, so that concurrent creations do not all get the last place. Each process counts creations per minute for
 /// itself. Reactor thread only; it must outlive its places.
 class Admission {
   struct State;
 
  public:
-  /// A sandbox that is being made or started. It is counted until this goes away.
+  /// A sandbox that is being created or started. It is counted until this object is destroyed.
   class Place {
    public:
     Place(Place&&) noexcept = default;
@@ -37,23 +37,23 @@ class Admission {
     std::string id_;
   };
 
-  /// `running`: the ids of those that the key has now. `too_many_sandboxes` otherwise, and `retry_after` says when to
-  /// ask again.
+  /// Takes a place for a sandbox. `running` are the ids of the key's running sandboxes. `too_many_sandboxes` if all
+  /// places are taken; `retry_after` says when to try again.
   [[nodiscard]] Result<Place> enter(const ApiKey& key, const std::string& id, std::set<std::string> running);
-  /// Counts a creation of now, or refuses it in the same way.
+  /// Counts a creation at `now`, or refuses it with the same error.
   [[nodiscard]] Result<> count_creation(const ApiKey& key, SteadyTime now);
-  /// Nothing came of the last one.
+  /// Takes back the last creation, which has failed.
   void forget_creation(const ApiKey& key);
 
-  /// Of a refusal by number, as nobody knows when one ends.
+  /// Retry time after a refusal by number, because the next end of a sandbox is unknown.
   static constexpr std::chrono::seconds kRetry{5};
-  /// How long after `now` it is of use to ask again.
+  /// How long to wait before trying again.
   [[nodiscard]] std::chrono::seconds retry_after(const ApiKey& key, SteadyTime now) const;
 
  private:
   struct State {
-    std::multiset<std::string> under_way;  ///< two requests may work on one sandbox
-    std::deque<SteadyTime> creations;      ///< of the last minute
+    std::multiset<std::string> under_way;  ///< a multiset, because two requests may work on one sandbox
+    std::deque<SteadyTime> creations;      ///< creations of the last minute
   };
   std::map<std::string, std::shared_ptr<State>> keys_;
   [[nodiscard]] std::shared_ptr<State>& state_of(const ApiKey& key);

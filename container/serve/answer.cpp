@@ -12,7 +12,7 @@
 namespace skiff::container::serve {
 namespace {
 
-/// For what others must mend, or give back.
+/// Retry-After for faults that others must fix, and for resources that others must free.
 constexpr int kRetrySeconds = 10;
 
 }  // namespace
@@ -45,8 +45,7 @@ bool is_cluster_fault(const Error& error) {
 Error for_tenants(const Error& error) {
   if (!is_cluster_fault(error)) return error;
   if (error.field == reason_word(FailureReason::admission)) {
-    return {Errc::cluster_unavailable,
-            "what the cluster asks before it takes a sandbox (an admission webhook) does not answer: try again later",
+    return {Errc::cluster_unavailable, "an admission webhook of the cluster does not answer: try again later",
             error.field};
   }
   return {Errc::cluster_unavailable,

@@ -4,7 +4,7 @@
 
 namespace skiff::container::serve {
 
-/// The OpenAPI document of the server, made from its table of routes.
+/// The OpenAPI document of the server, generated from its table of routes.
 [[nodiscard]] std::string api_document();
 
 }  // namespace skiff::container::serve

@@ -30,7 +30,7 @@ std::string random_hex() {
   return hex_of(bytes);
 }
 
-/// In a time that depends on the lengths alone.
+/// Compares in a time that depends only on the lengths.
 bool is_same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -88,7 +88,7 @@ std::string derived_secret(std::string_view token_secret, std::string_view purpo
 
 std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
                          std::string_view nonce) {
-  // No name holds a slash, so no two of these are the same text.
+  // Names contain no slash, so the parts are unambiguous.
   const std::string code = derived_secret(
       token_secret, std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox).append(1, '/').append(nonce));
   return std::string{nonce} + code.substr(0, code.size() - std::min(nonce.size(), code.size()));

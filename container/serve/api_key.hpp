@@ -12,73 +12,76 @@
 #include "base/error.hpp"
 #include "protocol/json/schema.hpp"
 
-/// Who may ask `skiff serve` for sandboxes.
+/// The API keys of `skiff serve`.
 namespace skiff::container::serve {
 
 enum class KeyScope : std::uint8_t {
-  create,  ///< make, start, stop, extend and remove sandboxes
-  use,     ///< see them, and reach what is in them
-  admin,   ///< both; tokens with every scope of an agent; the server's own numbers
+  create,  ///< create, start, stop, extend and remove sandboxes
+  use,     ///< list sandboxes, and reach their agents and ports
+  admin,   ///< both; agent tokens with every scope; the server's metrics
 };
 
-/// What is kept of a key: nothing that opens anything.
+/// The stored data of a key; the key itself is not stored.
 struct ApiKey {
-  std::string name;                        ///< unique; as `check_name` has it
-  std::string sha256;                      ///< of the key itself, lower hex
+  std::string name;                        ///< unique; satisfies `check_name`
+  std::string sha256;                      ///< digest of the key itself, lower hex
   std::string tenant;                      ///< a namespace, or with the local driver an owner
   std::vector<KeyScope> scopes;            ///< not empty
-  std::uint64_t max_sandboxes = 0;         ///< that run at the same time; 0: any number
-  std::uint64_t creations_per_minute = 0;  ///< 0: any number
-  std::uint64_t max_stopped = 0;           ///< that are kept and do not run; 0: any number
+  std::uint64_t max_sandboxes = 0;         ///< most sandboxes that run at the same time; 0: any number
+  std::uint64_t creations_per_minute = 0;  ///< most creations per minute on each server; 0: any number
+  std::uint64_t max_stopped = 0;           ///< most sandboxes that are kept and do not run; 0: any number
   std::string created_at;                  ///< RFC 3339
-  std::optional<std::int64_t> expires_ms;  ///< since 1970; none: never
+  std::optional<std::int64_t> expires_ms;  ///< since 1970; empty: never
 
   [[nodiscard]] bool allows(KeyScope scope) const;
   [[nodiscard]] bool has_ended(WallTime now) const;
 
   static constexpr auto fields = std::tuple{
-      protocol::field("name", &ApiKey::name, "Its name"),
+      protocol::field("name", &ApiKey::name, "Name of the key"),
       protocol::field("sha256", &ApiKey::sha256, "Digest of the key, lower hex", {.min_length = 64, .max_length = 64}),
-      protocol::field("tenant", &ApiKey::tenant, "Whose sandboxes it reaches"),
-      protocol::field("scopes", &ApiKey::scopes, "What it allows"),
-      protocol::field("max_sandboxes", &ApiKey::max_sandboxes, "At the same time", {.optional = true}),
-      protocol::field("creations_per_minute", &ApiKey::creations_per_minute, "A minute", {.optional = true}),
-      protocol::field("max_stopped", &ApiKey::max_stopped, "That do not run", {.optional = true}),
-      protocol::field("created_at", &ApiKey::created_at, "When it was made"),
-      protocol::field("expires_ms", &ApiKey::expires_ms, "Its end, in milliseconds since 1970")};
+      protocol::field("tenant", &ApiKey::tenant, "Tenant whose sandboxes the key reaches"),
+      protocol::field("scopes", &ApiKey::scopes, "Scopes of the key"),
+      protocol::field("max_sandboxes", &ApiKey::max_sandboxes, "Most sandboxes that run at the same time",
+                      {.optional = true}),
+      protocol::field("creations_per_minute", &ApiKey::creations_per_minute, "Most creations per minute",
+                      {.optional = true}),
+      protocol::field("max_stopped", &ApiKey::max_stopped, "Most sandboxes that are kept and do not run",
+                      {.optional = true}),
+      protocol::field("created_at", &ApiKey::created_at, "Time of its creation"),
+      protocol::field("expires_ms", &ApiKey::expires_ms, "End of its validity, in milliseconds since 1970")};
 };
 
-/// All keys of one driver, and the secret from which the access tokens of its sandboxes are made.
+/// All keys of one driver, and the secret from which its sandboxes' access tokens are derived.
 struct KeyRing {
   std::string token_secret = {};  ///< 64 hexadecimal digits; empty: there was never a key
   std::vector<ApiKey> keys = {};
 
   static constexpr auto fields =
-      std::tuple{protocol::field("token_secret", &KeyRing::token_secret, "What access tokens are made from"),
+      std::tuple{protocol::field("token_secret", &KeyRing::token_secret, "Secret from which access tokens are derived"),
                  protocol::field("keys", &KeyRing::keys, "Digests of the keys")};
 };
 
-/// A new key for its user: `e2b_` and 40 hexadecimal digits of 160 random bits, which is the one form that every
-/// version of E2B's SDKs takes.
+/// A new key: `e2b_` and 40 hexadecimal digits of 160 random bits, the only form that every version of E2B's SDKs
+/// accepts.
 [[nodiscard]] std::string new_api_key();
-/// 64 hexadecimal digits.
+/// A new secret: 64 hexadecimal digits.
 [[nodiscard]] std::string new_token_secret();
-/// 16 of them.
+/// A new nonce: 16 hexadecimal digits.
 [[nodiscard]] std::string new_nonce();
 
-/// Of a key or of an access token, as it is kept: lower hex.
+/// The digest of a key or an access token in the form in which it is stored: lower hex.
 [[nodiscard]] std::string sha256_hex(std::string_view text);
 
-/// The key that is presented. `unauthenticated` for an unknown one and for one whose end has come, in the same words.
-/// Every digest is compared, in a time that does not depend on them.
+/// Finds the presented key. `unauthenticated` for an unknown and for an expired key, with the same text. Every digest
+/// is compared, in constant time.
 [[nodiscard]] Result<ApiKey> find_key(const KeyRing& ring, std::string_view presented, WallTime now);
 
-/// HMAC-SHA256 (RFC 2104) of a purpose, lower hex. Whoever has the secret can tell it again, so it is kept nowhere.
+/// HMAC-SHA256 (RFC 2104) of a purpose, lower hex. It can be derived again from the secret, so it is not stored.
 [[nodiscard]] std::string derived_secret(std::string_view token_secret, std::string_view purpose);
 
-/// What the agent of a sandbox is reached with by E2B's SDKs: 64 hexadecimal digits that begin with the nonce of the
-/// record (`nonce_of`). Tenants may have sandboxes of the same name, one after the other the same tenant may, too: it
-/// is that of one record of one tenant's, and whether it was made here is known without a look at the record.
+/// The token with which E2B's SDKs reach the agent of a sandbox: 64 hexadecimal digits that begin with the nonce of the
+/// record (`nonce_of`). Several tenants, or one tenant in succession, may have sandboxes of the same name, so the token
+/// belongs to one record of one tenant. The server can verify that it has created a token without reading the record.
 [[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
                                        std::string_view nonce);
 

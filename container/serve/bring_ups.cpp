@@ -9,7 +9,7 @@
 namespace skiff::container::serve {
 namespace {
 
-/// Not in the middle of a character.
+/// Cuts a text, but not in the middle of a character.
 std::string_view cut(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
@@ -19,10 +19,10 @@ std::string_view cut(std::string_view text, std::size_t most) {
 }  // namespace
 
 void BringUps::note(const Which& which, const std::shared_ptr<Watched>& watched, Phase phase, std::string_view detail) {
-  // Who keeps the function may call it later; and what is ready has an outcome.
+  // The function may be called after the end; and the phase `ready` is followed by the outcome.
   if (watched->outcome || phase == Phase::ready) return;
   auto& seen = seen_[which];
-  // Of two that are at the same one, the first is shown.
+  // If two calls bring up the same sandbox, the first one is shown.
   if (!seen || seen->outcome) seen = watched;
   watched->steps.push_back({.phase = phase, .detail = std::string{cut(detail, kLongestDetail)}});
   if (watched->steps.size() > kMostSteps) {
@@ -106,8 +106,9 @@ Task<Result<std::optional<Made>>> BringUps::begin(Which which, Work work, Repeat
                      "a sandbox of this name, or with this Idempotency-Key, is being brought up");
     }
     if (!at_once_.leaves_room(which.first)) {
-      co_return fail(Errc::resource_exhausted,
-                     "this server is bringing up as many sandboxes for your tenant as it does at once: try again");
+      co_return fail(
+          Errc::resource_exhausted,
+          "this server is already bringing up as many sandboxes for your tenant as it can at the same time: try again");
     }
     watched = std::make_shared<Watched>(executor_);
     watched->request = std::move(repeat.request);

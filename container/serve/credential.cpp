@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kBearer = "Bearer";
 constexpr std::string_view kAroundBearer = " \t";
 
-/// However many blanks there are round it.
+/// The bearer token of an Authorization field, without the blanks around it.
 std::string_view bearer_of(std::string_view authorization) {
   authorization.remove_prefix(std::min(authorization.find_first_not_of(kAroundBearer), authorization.size()));
   if (!protocol::same_text(authorization.substr(0, kBearer.size()), kBearer)) return {};
@@ -33,7 +33,7 @@ Result<std::string> presented_key(const protocol::Headers& headers) {
   const std::string_view bearer = bearer_of(headers.get("Authorization"));
   if (bearer.empty()) return key;
   if (!key.empty() && key != bearer) {
-    return fail(Errc::unauthenticated, "X-API-Key and Authorization show two different keys");
+    return fail(Errc::unauthenticated, "X-API-Key and Authorization contain different keys");
   }
   return std::string{bearer};
 }

@@ -7,11 +7,11 @@
 
 namespace skiff::container::serve {
 
-/// The API key that a request shows: `X-API-Key: KEY`, or `Authorization: Bearer KEY`; empty: none. `unauthenticated`
-/// for two that differ, `invalid_request` for a repeated field.
+/// The API key of a request: `X-API-Key: KEY`, or `Authorization: Bearer KEY`; empty if there is none.
+/// `unauthenticated` for two different keys, `invalid_request` for a repeated field.
 [[nodiscard]] Result<std::string> presented_key(const protocol::Headers& headers);
 
-/// That of `X-API-Key` alone, for a request whose `Authorization` may be somebody else's.
+/// The key of `X-API-Key` only, for a request whose `Authorization` may be meant for the application.
 [[nodiscard]] Result<std::string> key_field(const protocol::Headers& headers);
 
 }  // namespace skiff::container::serve

@@ -20,29 +20,29 @@
 
 namespace skiff::container::serve {
 
-/// What `Door::Admitted::who` is where nobody shows a key.
+/// The values of `Door::Admitted::who` for requests without a key.
 inline constexpr std::string_view kByAccessToken = "access-token", kBySignature = "signature", kByPreview = "preview";
 
-/// What a preview says of the key that it was made with.
+/// The name in a preview of the key with which it was created.
 [[nodiscard]] std::string preview_giver(const ApiKey& key);
 
-/// Who may pass through the gateway, and to what. Reactor thread only.
+/// Decides which requests may pass through the gateway, and to which sandboxes. Reactor thread only.
 class Door final : public Sandboxes {
  public:
-  /// What it is given must outlive it.
+  /// The arguments must outlive it.
   Door(Executor executor, Fleet* fleet, KeyCache* keys, std::size_t known = KnownSandboxes::kMost)
       : fleet_{fleet}, keys_{keys}, known_{fleet, known}, looks_{executor, kLooksAtOnce, kLooksAtOnce / 2} {}
 
-  /// What the credential of a request allows: an API key with `use`, the access token of that very sandbox, or a
-  /// preview of that very port. Nobody looks whether the sandbox is there before that.
+  /// The rights of a request's credential: an API key with the scope `use`, the access token of that sandbox, or a
+  /// preview of that port. The sandbox is not looked up before the credential was checked.
   struct Admitted {
     Permission permission;
-    std::string who;  ///< for the log
+    std::string who;  ///< name for the log
     std::optional<protocol::HttpResponse> redirect = {};
   };
   [[nodiscard]] Task<Result<Admitted>> admit(const protocol::HttpRequest* request, const Placed* placed, bool is_tls);
 
-  /// Makes and takes the previews of a tenant's sandboxes. `unauthenticated` before there was a key.
+  /// Creates and verifies the previews of a tenant's sandboxes. `unauthenticated` if there was never a key.
   [[nodiscard]] Task<Result<Previews>> previews(std::string tenant);
 
   [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of) override;
@@ -50,24 +50,25 @@ class Door final : public Sandboxes {
   [[nodiscard]] Task<Result<protocol::Stream>> dial(SandboxRef of, std::uint16_t port) override;
   [[nodiscard]] Task<Result<>> start(SandboxRef of) override;
 
-  /// Lets go of what it knows of sandboxes, and of what that holds.
+  /// Forgets all known sandboxes, and frees what they hold.
   void forget() noexcept { known_.clear(); }
 
  private:
-  /// What a key allows; nothing if none is shown, or what may be the application's own.
+  /// The rights of a key; nullopt if the request has none, or only a credential that may be the application's own.
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_key(const protocol::HttpRequest* request,
                                                              const Placed* placed);
   [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Placed* placed);
-  /// The tenant whose sandbox it is that the request was signed for.
+  /// The tenant of the sandbox for which the request was signed.
   [[nodiscard]] Task<Result<std::optional<std::string>>> signed_for(const protocol::HttpRequest* request,
                                                                     const Placed* placed);
   [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request, const Placed* placed);
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_preview(const protocol::HttpRequest* request,
                                                                  const Placed* placed, bool is_tls);
-  /// Whether what a preview hangs on is there: the record, and the key.
+  /// The giver of a preview, if its record and its key still exist.
   [[nodiscard]] Task<Result<std::optional<Giver>>> giver_of(SandboxRef of, Previews::Given given);
 
-  /// Records that are looked at for strangers, and how many wait for that: of each source half of what is free.
+  /// Most records that are read at a time for unauthenticated requests, and most requests that wait for that; each
+  /// source may use half of the free ones.
   static constexpr std::size_t kLooksAtOnce = 8;
   static constexpr std::size_t kMostWaiting = 256;
 

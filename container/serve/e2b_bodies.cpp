@@ -11,10 +11,10 @@ namespace {
 
 using nlohmann::json;
 
-/// SDKs ask for no feature that came later than this version of envd: what they may use then is what the agent has.
+/// SDKs do not use features that came after this version of envd, so they use only what the agent supports.
 constexpr std::string_view kEnvdVersion = "0.6.4";
 constexpr std::string_view kClient = "skiff";
-/// Of a lease without an end.
+/// The end of a lease without an end.
 constexpr std::string_view kNever = "9999-12-31T23:59:59Z";
 
 std::string text_of(const json& value) {
@@ -61,7 +61,7 @@ Result<std::string> metric_json(const std::string& answer) {
     const auto found = said.find(name);
     return found != said.end() && found->is_number() ? *found : json(0);
   };
-  if (!said.is_object()) return fail(Errc::bad_gateway, "what the agent says of itself is not an object");
+  if (!said.is_object()) return fail(Errc::bad_gateway, "the agent's report about itself is not an object");
   const WallTime now = wall_now();
   return text_of({{"timestamp", rfc3339(now)},
                   {"timestampUnix", std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count()},

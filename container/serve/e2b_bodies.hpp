@@ -16,20 +16,20 @@
 #include "container/serve/templates.hpp"
 #include "protocol/json/schema.hpp"
 
-/// What E2B's SDKs send and read. Fields that they add later are passed over.
+/// The bodies that E2B's SDKs send and read. Fields that they add later are ignored.
 namespace skiff::container::serve::e2b {
 
 inline constexpr std::int64_t kLongestTimeout = std::int64_t{365} * 24 * 3600;
 
 struct AutoResume {
   bool enabled = false;
-  static constexpr auto fields =
-      std::tuple{protocol::field("enabled", &AutoResume::enabled, "The next request starts it", {.optional = true})};
+  static constexpr auto fields = std::tuple{protocol::field(
+      "enabled", &AutoResume::enabled, "True: the next request starts the paused sandbox", {.optional = true})};
 };
 
 struct NewSandbox {
   std::string template_id{Templates::kBase};
-  std::int64_t timeout = 15;  ///< seconds, as E2B has it
+  std::int64_t timeout = 15;  ///< seconds; the default is E2B's
   std::map<std::string, std::string> metadata = {};
   std::map<std::string, std::string> env = {};
   bool auto_pause = false;
@@ -41,58 +41,61 @@ struct NewSandbox {
   nlohmann::json volume_mounts = {};
 
   static constexpr auto fields = std::tuple{
-      protocol::field("templateID", &NewSandbox::template_id, "What it is made from", {.optional = true}),
-      protocol::field("timeout", &NewSandbox::timeout, "Its lease in seconds",
+      protocol::field("templateID", &NewSandbox::template_id, "Name of the template", {.optional = true}),
+      protocol::field("timeout", &NewSandbox::timeout, "Lease in seconds",
                       {.minimum = 0, .maximum = kLongestTimeout, .optional = true}),
-      protocol::field("metadata", &NewSandbox::metadata, "To find it by", {.optional = true}),
-      protocol::field("envVars", &NewSandbox::env, "Of all its commands",
+      protocol::field("metadata", &NewSandbox::metadata, "Labels", {.optional = true}),
+      protocol::field("envVars", &NewSandbox::env, "Variables of all its commands",
                       {.text = protocol::Text::no_nul, .keys = protocol::Text::env_name, .optional = true}),
-      protocol::field("autoPause", &NewSandbox::auto_pause, "Kept at the end of its lease", {.optional = true}),
-      protocol::field("autoResume", &NewSandbox::auto_resume, "When it is paused", {.optional = true}),
-      protocol::field("allow_internet_access", &NewSandbox::allow_internet_access, "What it may reach"),
-      protocol::field("network", &NewSandbox::network, "Not offered", {.optional = true}),
-      protocol::field("mcp", &NewSandbox::mcp, "Not offered", {.optional = true}),
-      protocol::field("iam", &NewSandbox::iam, "Not offered", {.optional = true}),
-      protocol::field("volumeMounts", &NewSandbox::volume_mounts, "Not offered", {.optional = true})};
+      protocol::field("autoPause", &NewSandbox::auto_pause,
+                      "True: pause the sandbox at the end of its lease instead of removing it", {.optional = true}),
+      protocol::field("autoResume", &NewSandbox::auto_resume, "Whether a request starts the paused sandbox",
+                      {.optional = true}),
+      protocol::field("allow_internet_access", &NewSandbox::allow_internet_access,
+                      "false: no network; otherwise the template decides"),
+      protocol::field("network", &NewSandbox::network, "Not supported", {.optional = true}),
+      protocol::field("mcp", &NewSandbox::mcp, "Not supported", {.optional = true}),
+      protocol::field("iam", &NewSandbox::iam, "Not supported", {.optional = true}),
+      protocol::field("volumeMounts", &NewSandbox::volume_mounts, "Not supported", {.optional = true})};
 };
 
-/// Of /timeout, /connect and /resume.
+/// The body of /timeout, /connect and /resume.
 struct Timeout {
   std::optional<std::int64_t> timeout = {};
-  static constexpr auto fields = std::tuple{
-      protocol::field("timeout", &Timeout::timeout, "Seconds from now on", {.minimum = 0, .maximum = kLongestTimeout})};
+  static constexpr auto fields = std::tuple{protocol::field(
+      "timeout", &Timeout::timeout, "New lease, in seconds from now on", {.minimum = 0, .maximum = kLongestTimeout})};
 };
 
 struct Refresh {
   std::int64_t duration = 15;
   static constexpr auto fields =
-      std::tuple{protocol::field("duration", &Refresh::duration, "Seconds from now on",
+      std::tuple{protocol::field("duration", &Refresh::duration, "Shortest remaining lease, in seconds from now on",
                                  {.minimum = 0, .maximum = kLongestTimeout, .optional = true})};
 };
 
-/// How E2B's API tells an error.
+/// The form of errors in E2B's API.
 struct Refusal {
   static constexpr std::string_view kSchemaName = "E2bError";
   std::int64_t code = 0;
   std::string message;
-  static constexpr auto fields = std::tuple{protocol::field("code", &Refusal::code, "The status"),
-                                            protocol::field("message", &Refusal::message, "What went wrong")};
+  static constexpr auto fields = std::tuple{protocol::field("code", &Refusal::code, "HTTP status"),
+                                            protocol::field("message", &Refusal::message, "Text of the error")};
 };
 
-/// What a client is told of a sandbox that is his to reach.
+/// The fields for a client that may reach the sandbox.
 struct Reached {
-  std::string domain;        ///< with a port where it needs one
+  std::string domain;        ///< domain of the sandboxes, with a port if needed
   std::string access_token;  ///< empty: null
 };
 [[nodiscard]] std::string reached_json(const Sandbox& sandbox, const Reached& how);
 
-/// One of a list; with `how` all that there is to tell.
+/// A sandbox as an entry of a list; with `how`, all its fields.
 [[nodiscard]] std::string sandbox_json(const Sandbox& sandbox, Size size, const Reached* how = nullptr);
 
-/// An entry of /metrics, from what the agent says of itself. `bad_gateway` when that is not what it should be.
+/// An entry of /metrics, from the agent's report about itself. `bad_gateway` if the report is invalid.
 [[nodiscard]] Result<std::string> metric_json(const std::string& answer);
 
-/// {"logs": [...]}, or with `lines` what the first version of that route gives: "logs" as lines, and "logEntries".
+/// {"logs": [...]}, or with `lines` the form of the route's first version: "logs" as lines, and "logEntries".
 [[nodiscard]] std::string logs_json(const std::vector<LogEntry>& entries, bool lines);
 
 }  // namespace skiff::container::serve::e2b

@@ -31,7 +31,7 @@ constexpr std::size_t kMostListed = 100;
 constexpr std::size_t kLongestPage = std::size_t{1} << 20U;
 constexpr milliseconds kMetricsPatience{10'000};
 constexpr milliseconds kLogPatience{30'000};
-/// An agent has so much of that: one that says nothing must not keep its tenant's turn from all other sandboxes.
+/// Time for one agent: an agent that does not answer must not use up its tenant's turn.
 constexpr milliseconds kLogReading{5'000};
 constexpr std::size_t kLatestTime = 253'402'300'799'999;  // the end of the year 9999
 constexpr std::array kLogLevels{LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error};
@@ -44,12 +44,12 @@ Result<T> lenient_body(const Call& call) {
                              &of_later_versions);
 }
 
-/// A lease of no time ends a second later: its agent must answer first.
+/// A lease of 0 s becomes 1 s, because the agent must answer first.
 milliseconds lease_of(std::int64_t seconds) {
   return std::chrono::seconds{std::max<std::int64_t>(seconds, 1)};
 }
 
-/// Of null, {}, [] and false nothing is asked.
+/// True if the field asks for something: null, {}, [] and false do not.
 bool asks(const nlohmann::json& value) {
   return !value.is_null() && !value.empty() && value != nlohmann::json(false);
 }
@@ -73,7 +73,7 @@ Size size_of_sandbox(Call* call, const Sandbox& sandbox) {
                                            : size_of(made_from == nullptr ? SandboxSpec{} : *made_from, is_local);
 }
 
-/// What the SDKs put behind "PORT-ID.". Without one they would take E2B's own for it.
+/// The domain that the SDKs put behind "PORT-ID.". Without one they would use E2B's own.
 std::string domain_of(const Call& call) {
   const ServiceOptions& options = call.service.options();
   if (options.domain.empty()) return "no-domain.invalid";
@@ -81,7 +81,7 @@ std::string domain_of(const Call& call) {
   return options.domain + ":" + std::to_string(call.http.local_address().port());
 }
 
-/// The access token reaches what is in the sandbox, so it is for keys that may.
+/// The fields for reaching the sandbox; only keys with the scope `use` get the access token.
 Task<Result<Reached>> how_reached(Call* call, const Sandbox* sandbox) {
   Reached how{.domain = domain_of(*call), .access_token = {}};
   if (!call->key.allows(KeyScope::use)) co_return how;
@@ -90,7 +90,7 @@ Task<Result<Reached>> how_reached(Call* call, const Sandbox* sandbox) {
   co_return how;
 }
 
-/// Also after a wait that may have outlived the key.
+/// The answer with a sandbox. The key is checked again, because it may have ended during a wait.
 Task<Result<HttpResponse>> reached(Call* call, unsigned status, const Sandbox* sandbox) {
   if (!co_await call->service.keys().holds(call->key)) {
     co_return fail(Errc::unauthenticated, "the API key is not valid any more");
@@ -99,7 +99,7 @@ Task<Result<HttpResponse>> reached(Call* call, unsigned status, const Sandbox* s
   co_return json_answer(status, reached_json(*sandbox, how));
 }
 
-/// From now on it lasts at least that long.
+/// Extends the lease, if necessary, so that it lasts at least that long.
 Task<Result<Sandbox>> last_at_least(Call* call, Sandbox sandbox, milliseconds ttl) {
   const auto wanted_end = std::chrono::floor<milliseconds>(wall_now() + ttl);
   const auto end = sandbox.expires_at ? kube::parse_time(*sandbox.expires_at) : std::nullopt;
@@ -122,7 +122,7 @@ struct WantedStates {
   bool paused = false;
 };
 
-/// The parameter `state`, as often as it is there: words with commas between them. All, when it is not.
+/// Reads all parameters `state`, each a list of words separated by commas. Without one, all states are wanted.
 Result<WantedStates> wanted_states(const protocol::Target& target) {
   WantedStates wanted;
   for (const auto& parameter : target.query) {
@@ -134,14 +134,14 @@ Result<WantedStates> wanted_states(const protocol::Target& target) {
       }
       (word == "running" ? wanted.running : wanted.paused) = true;
     }
-    // Of an empty value there are no parts.
+    // An empty value has no parts.
     if (parameter.value.empty()) return fail(Errc::invalid_field, "a state is running or paused", parameter.name);
   }
   if (!wanted.running && !wanted.paused) return WantedStates{.running = true, .paused = true};
   return wanted;
 }
 
-/// The SDKs encode each name and value once by itself before they make pairs of them.
+/// The SDKs encode each name and value once more before they join the pairs.
 Result<Labels> wanted_metadata(std::string_view text) {
   SKIFF_TRY(auto pairs, parse_pairs_of(text));
   Labels labels;
@@ -153,7 +153,7 @@ Result<Labels> wanted_metadata(std::string_view text) {
   return labels;
 }
 
-/// What is not offered is refused, so that no list says more or less than was asked for.
+/// Refuses parameters that are not supported, so that a list never contains more or less than was asked for.
 Result<> check_list(const protocol::Target& target) {
   for (const auto& parameter : target.query) {
     if (parameter.name == "startedAfter") {
@@ -166,7 +166,7 @@ Result<> check_list(const protocol::Target& target) {
   return {};
 }
 
-/// In the order of their ids, which is that of their making where the server has chosen them.
+/// Lists sandboxes in the order of their ids, which is the order of their creation if the server has chosen the ids.
 Task<Result<HttpResponse>> list_those(Call* call, WantedStates states) {
   const protocol::Target& target = call->http.request().target;
   SKIFF_CO_TRY_VOID(check_list(target));
@@ -181,7 +181,7 @@ Task<Result<HttpResponse>> list_those(Call* call, WantedStates states) {
   std::string text{'['};
   std::size_t found = 0;
   do {
-    // Never more than are wanted, so that a page of the driver ends where the client's does.
+    // Do not ask for more than is wanted, so that the driver's page ends where the client's does.
     filter.limit = limit - found;
     SKIFF_CO_TRY(auto page, co_await call->service.fleet().list(call->key.tenant, filter));
     for (const Sandbox& one : page.items) {
@@ -214,7 +214,7 @@ Task<Result<std::vector<LogEntry>>> read_in_turn(Call* call, AgentClient* agent,
   co_return std::move(*read);
 }
 
-/// One that is asleep has no log: its commands have gone with its processes.
+/// A sleeping sandbox has an empty log, because its commands are gone with its agent.
 Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   if (is_asleep(sandbox)) co_return json_answer(200, logs_json({}, lines));
@@ -287,7 +287,8 @@ Task<Result<HttpResponse>> connect(Call* call) {
   SKIFF_CO_TRY(auto body, lenient_body<Timeout>(*call));
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   const auto ttl = body.timeout ? std::optional{lease_of(*body.timeout)} : std::nullopt;
-  // No more than the next request to it would do: it wakes if it may, with the lease that it has.
+  // A key without `create` may only do what a request to the sandbox does: wake it, with its own lease, if it wakes at
+  // all.
   if (is_asleep(sandbox) && !call->key.allows(KeyScope::create)) {
     if (own_label(sandbox, kWakeLabel) == "no") {
       co_return fail(Errc::insufficient_scope,
@@ -350,7 +351,7 @@ Task<Result<HttpResponse>> logs(Call* call) {
   SKIFF_CO_TRY(auto query, log_query_of(target, "cursor"));
   const auto direction = target.parameter("direction").value_or("forward");
   if (direction != "forward" && direction != "backward") {
-    co_return fail(Errc::invalid_field, "it is forward or backward", "direction");
+    co_return fail(Errc::invalid_field, "expected forward or backward", "direction");
   }
   query.backward = direction == "backward";
   query.search = target.parameter("search").value_or("");

@@ -2,7 +2,7 @@
 
 #include "container/serve/route.hpp"
 
-/// The control API that E2B's SDKs speak (docs/serve.md): what it has beyond sandboxes is refused by name.
+/// The control API of E2B's SDKs (docs/serve.md). Its features beyond sandboxes are refused with an explanation.
 namespace skiff::container::serve::e2b {
 
 [[nodiscard]] Task<Result<protocol::HttpResponse>> create(Call* call);
@@ -17,10 +17,10 @@ namespace skiff::container::serve::e2b {
 [[nodiscard]] Task<Result<protocol::HttpResponse>> resume(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> metrics(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> logs(Call* call);
-/// The first version of it, which has them as lines, too.
+/// The first version of `logs`, whose answer also has them as lines.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> log_lines(Call* call);
 
-/// 501, each with a sentence that says what to use.
+/// These answer 501 with a text that says what to use instead.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_network(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_memory(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_builds(Call* call);

@@ -40,7 +40,7 @@ bool is_signed(const protocol::HttpRequest& request, std::string_view access_tok
   const Sha256::Digest digest = Sha256::of(text);
   std::string expected = protocol::encode_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
   while (expected.ends_with('=')) expected.pop_back();
-  // Digests of both, so that no time tells how much of it was right.
+  // Compare digests, so that the time does not reveal how much of the signature is right.
   return Sha256::of("v1_" + expected) == Sha256::of(*signature);
 }
 

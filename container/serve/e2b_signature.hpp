@@ -7,10 +7,11 @@
 
 namespace skiff::container::serve::e2b {
 
-/// Whether it could be one, by what it says without a secret: whoever guesses makes nobody look for the sandbox.
+/// True if a request may be signed, judged without a secret: guessed signatures must not make the server look for the
+/// sandbox.
 [[nodiscard]] bool may_be_signed(const protocol::HttpRequest& request, WallTime now);
 
-/// Whether a request to /files of the agent is one that E2B's SDKs have signed with the sandbox's access token
+/// True for a request to the agent's /files that E2B's SDKs have signed with the sandbox's access token
 /// (`download_url`, `upload_url`): `signature` is "v1_" and the base64, without padding, of the SHA-256 of
 /// PATH:OPERATION:USERNAME:TOKEN, with :EXPIRATION behind it where there is one (seconds since 1970), which has not
 /// come.

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kUsualWaitMs = 30'000;
-/// No bring-up takes longer.
+/// Longest time of a bring-up.
 constexpr std::chrono::minutes kLongestStream{10};
 constexpr std::chrono::seconds kProbeIdle{15};
 
@@ -29,7 +29,7 @@ Task<Result<>> nothing() {
   co_return Result<>{};
 }
 
-/// A wait that outlives the key gets nothing more to see.
+/// Ends a wait when the key ends.
 Task<Result<>> while_allowed(Call* call, Task<Result<>> work) {
   if (!co_await call->service.keys().holds(call->key)) {
     co_return fail(Errc::unauthenticated, "the API key is not valid any more");
@@ -41,7 +41,7 @@ BringUps::Which which_of(const Call& call) {
   return {call.key.tenant, call.id()};
 }
 
-/// Writes what is told as events, and a comment when nothing was told for a while.
+/// Writes steps as events, and a comment after a time without steps.
 class ProgressEvents {
  public:
   explicit ProgressEvents(protocol::HttpExchange* http) : http_{http} {}
@@ -72,7 +72,7 @@ class ProgressEvents {
       protocol::append_sse(text, {}, "ready", protocol::to_json(view_of(*sandbox)));
     } else {
       if (sandbox && sandbox->state == SandboxState::creating) {
-        sandbox = fail(Errc::timeout, "it is still being made");
+        sandbox = fail(Errc::timeout, "the sandbox is still being created");
       } else if (sandbox) {
         sandbox = std::unexpected{not_running(*sandbox)};
       }

@@ -2,12 +2,12 @@
 
 #include "container/serve/route.hpp"
 
-/// Of the server's own API: what a client is told of a bring-up while it goes on.
+/// Routes of the server's own API that report the progress of a bring-up.
 namespace skiff::container::serve::own {
 
-/// A sandbox; with `wait=ready` not before it is brought up, or `timeout_ms` is over.
+/// Answers with a sandbox; with `wait=ready` when it is up, or when `timeout_ms` is over.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> show(Call* call);
-/// Server-sent events until it is ready or has failed.
+/// Sends server-sent events until the sandbox is ready or has failed.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> stream_events(Call* call);
 
 }  // namespace skiff::container::serve::own

@@ -5,13 +5,13 @@
 
 #include "container/serve/fleet.hpp"
 
-/// How many sandboxes a key has, by their records, and whether one more may be.
+/// Counts a key's sandboxes by their records, and decides whether it may have one more.
 namespace skiff::container::serve {
 namespace {
 
 constexpr std::size_t kPage = 500;
 
-/// It does not run, and its files and its record stay.
+/// True if the sandbox does not run and is kept with its files and record.
 bool is_kept(const Sandbox& sandbox) {
   return !takes_a_place(sandbox);
 }
@@ -50,7 +50,7 @@ Task<Result<bool>> Fleet::has_too_many(Driver* driver, ApiKey key) {
 Task<Result<std::unique_ptr<Fleet::Keeping>>> Fleet::admit_kept(Driver* driver, ApiKey key) {
   if (key.max_stopped == 0) co_return nullptr;
   auto keeping = std::make_unique<Keeping>(&being_kept_, key.sha256);
-  // Those before it: what is not in the records now was counted here.
+  // Read the number of earlier calls before the records: a sandbox that is not in the records yet is counted here.
   const std::size_t under_way = being_kept_[key.sha256];
   SKIFF_CO_TRY(auto kept, co_await names_of(driver, key, is_kept));
   if (kept.size() + under_way <= key.max_stopped) co_return std::move(keeping);
@@ -61,7 +61,7 @@ Task<Result<std::unique_ptr<Fleet::Keeping>>> Fleet::admit_kept(Driver* driver, 
 Task<Result<std::optional<ApiKey>>> Fleet::key_of(Sandbox sandbox) {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   const std::string name = own_label(sandbox, kKeyLabel);
-  // Of the cluster's accounts nobody says how many they may have.
+  // Service accounts have no limits.
   if (name.starts_with(kAccountPrefix)) {
     ApiKey account;
     account.name = name;

@@ -17,11 +17,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// The more there are who look at records, the longer each waits: all of them together ask the hosts some dozens of
-/// times a second at most.
+/// The more followers read records, the longer each waits: together they ask the hosts at most some dozens of times per
+/// second.
 constexpr milliseconds kBetweenLooks{500};
 constexpr std::size_t kLookAtOnce = 16;
-/// Without a step.
+/// Longest time without a step.
 constexpr milliseconds kLongestSilence{15'000};
 
 }  // namespace
@@ -71,11 +71,11 @@ class Followers::Follower {
 
   [[nodiscard]] bool is_over() const { return steady_clock::now() >= until_; }
 
-  /// As long as it goes on in this process.
+  /// Follows a bring-up in this process.
   Task<Result<>> look_on(std::shared_ptr<BringUps::Watched> watched) {
     std::uint64_t told = 0;
     while (!gone_ && !is_over()) {
-      // A copy: more may come while it is told.
+      // A copy: more steps may come during `tell`.
       const std::size_t known = std::max(told, watched->forgotten) - watched->forgotten;
       const std::vector<BringUps::Step> steps{watched->steps.begin() + static_cast<std::ptrdiff_t>(known),
                                               watched->steps.end()};
@@ -91,7 +91,7 @@ class Followers::Follower {
   Task<> wait(Event* event, milliseconds limit) {
     const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());
     if (gone_ || left <= milliseconds{0}) co_return;
-    // However it ends: the event may be gone then.
+    // Resets the pointer however this ends, because the event may be destroyed then.
     const Waiting waiting{waited_for_, event};
     late_.expires_after(std::min(limit, left));
     co_await event->wait();

@@ -12,21 +12,20 @@
 
 namespace skiff::container::serve {
 
-/// Is given the steps of a bring-up that are new, and now and then none. Its error ends the following.
+/// Called with the new steps of a bring-up, and from time to time with none. Its error ends the following.
 using Tell = std::function<Task<Result<>>(std::span<const BringUps::Step>)>;
 
-/// Those who wait for sandboxes, or look on while they are brought up. Reactor thread only; it must outlive them.
+/// Lets callers wait for sandboxes, or follow their bring-up. Reactor thread only; it must outlive its calls.
 class Followers {
  public:
-  /// What it is given must outlive it.
+  /// The arguments must outlive it.
   Followers(Fleet* fleet, const BringUps* bring_ups) : fleet_{fleet}, bring_ups_{bring_ups} {}
   Followers(const Followers&) = delete;
   Followers& operator=(const Followers&) = delete;
 
-  /// Follows a sandbox until it is not being brought up any more, and gives how it is then; or why that has failed. At
-  /// `until` it gives how it is at that time. Another process may be at it: then its record is looked at again and
-  /// again, and there are no steps. `left` runs beside it: when it gives true nobody wants to know any more, and the
-  /// end is `cancelled`.
+  /// Follows a sandbox until its bring-up ends, and returns its state then, or why the bring-up failed. At `until` it
+  /// returns the current state. If another process brings it up, the record is read repeatedly, and there are no steps.
+  /// `left` runs at the same time: when it returns true, the caller has left, and the result is `cancelled`.
   [[nodiscard]] Task<Result<Sandbox>> follow(BringUps::Which which, SteadyTime until, Task<bool> left, Tell tell);
 
  private:
@@ -34,7 +33,7 @@ class Followers {
 
   Fleet* fleet_;
   const BringUps* bring_ups_;
-  std::size_t looking_ = 0;  ///< how many of them look at records
+  std::size_t looking_ = 0;  ///< number of followers that read records
 };
 
 }  // namespace skiff::container::serve

@@ -3,10 +3,10 @@
 namespace skiff::container::serve {
 namespace {
 
-/// For what runs in a sandbox that is removed: its client has said that he needs nothing of it any more.
+/// Grace for the processes of a sandbox that its client removes, and so does not need any more.
 constexpr std::chrono::seconds kRemovalGrace{2};
 
-/// Agent-sandbox's controller is between the server and the Pods.
+/// True if agent-sandbox's controller manages the Pods.
 bool has_controller(const Driver& driver) {
   return driver.name() == "claim";
 }

@@ -27,10 +27,10 @@ struct EnumNames<container::serve::OnEnd> {
 
 }  // namespace skiff::protocol
 
-/// What the server's own API takes and gives.
+/// The bodies of the server's own API.
 namespace skiff::container::serve::own {
 
-/// What a client may say of a sandbox's network: less than its template allows.
+/// A client's choice of a sandbox's network, which can only restrict the template's.
 enum class Network : std::uint8_t { deny };
 
 }  // namespace skiff::container::serve::own
@@ -47,12 +47,12 @@ struct EnumNames<container::serve::own::Network> {
 
 namespace skiff::container::serve::own {
 
-/// A shorter one could be over before its agent answers.
+/// A shorter lease could end before the agent answers.
 inline constexpr std::int64_t kShortestLeaseMs = 1000;
 inline constexpr std::int64_t kLongestLeaseMs = std::int64_t{365} * 24 * 3'600'000;
-/// That a sandbox is waited for.
+/// Longest wait for a sandbox.
 inline constexpr std::size_t kLongestWaitMs = 600'000;
-/// For what runs in a sandbox to end by itself.
+/// Longest time for processes to end by themselves.
 inline constexpr std::size_t kLongestGraceMs = 300'000;
 
 struct CreateSandbox {
@@ -80,15 +80,16 @@ struct CreateSandbox {
       protocol::field("wait", &CreateSandbox::wait,
                       "Wait until the sandbox is up; false: answer when it is visible, and continue the creation",
                       {.optional = true}),
-      protocol::field("template", &CreateSandbox::template_name, "What it is made from", {.optional = true}),
+      protocol::field("template", &CreateSandbox::template_name, "Name of the template", {.optional = true}),
       protocol::field("env", &CreateSandbox::env, "Variables of all its commands",
                       {.text = protocol::Text::no_nul, .keys = protocol::Text::env_name, .optional = true}),
-      protocol::field("labels", &CreateSandbox::labels, "To find it by", {.optional = true}),
+      protocol::field("labels", &CreateSandbox::labels, "Labels of the sandbox", {.optional = true}),
       protocol::field("ttl_ms", &CreateSandbox::ttl, "Lease of the sandbox; by default none",
                       {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
       protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "The sandbox ends after this time without use",
                       {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
-      protocol::field("on_end", &CreateSandbox::on_end, "What becomes of it then", {.optional = true}),
+      protocol::field("on_end", &CreateSandbox::on_end,
+                      "At the end of the lease: remove the sandbox, or stop it and keep its files", {.optional = true}),
       protocol::field("network", &CreateSandbox::network, "deny: no network; otherwise the template decides"),
       protocol::field("owner", &CreateSandbox::owner, "Owner of the sandbox, within the tenant",
                       {.max_length = 253, .text = protocol::Text::no_nul, .optional = true}),
@@ -105,15 +106,16 @@ struct StopSandbox {
                                  {.minimum = 0, .maximum = kLongestGraceMs})};
 };
 
-/// Without either the lease that it has begins anew.
+/// Without both times the current lease begins again.
 struct ExtendSandbox {
   static constexpr std::string_view kSchemaName = "ExtendSandbox";
   std::optional<std::chrono::milliseconds> ttl = {};
   std::optional<std::chrono::milliseconds> idle_ttl = {};
 
   static constexpr auto fields = std::tuple{
-      protocol::field("ttl_ms", &ExtendSandbox::ttl, "From now on", {.minimum = 1, .maximum = kLongestLeaseMs}),
-      protocol::field("idle_ttl_ms", &ExtendSandbox::idle_ttl, "Without use",
+      protocol::field("ttl_ms", &ExtendSandbox::ttl, "New lease of the sandbox, from now on",
+                      {.minimum = 1, .maximum = kLongestLeaseMs}),
+      protocol::field("idle_ttl_ms", &ExtendSandbox::idle_ttl, "The sandbox ends after this time without use",
                       {.minimum = 1, .maximum = kLongestLeaseMs})};
 };
 
@@ -123,9 +125,9 @@ struct MakeToken {
   std::chrono::milliseconds ttl{300'000};
 
   static constexpr auto fields =
-      std::tuple{protocol::field("scopes", &MakeToken::scopes, "Of read, exec, ports and admin",
+      std::tuple{protocol::field("scopes", &MakeToken::scopes, "Scopes of the token: read, exec, ports or admin",
                                  {.max_items = 4, .optional = true}),
-                 protocol::field("ttl_ms", &MakeToken::ttl, "How long it is valid",
+                 protocol::field("ttl_ms", &MakeToken::ttl, "How long the token is valid",
                                  {.minimum = 1000, .maximum = 86'400'000, .optional = true})};
 };
 
@@ -146,16 +148,17 @@ struct SandboxView {
 
   static constexpr auto fields = std::tuple{
       protocol::field("id", &SandboxView::id, "Id of the sandbox: its name, or a unique id"),
-      protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
-      protocol::field("template", &SandboxView::template_name, "What it was made from"),
-      protocol::field("state", &SandboxView::state, "How it is"),
+      protocol::field("uid", &SandboxView::uid, "Unique id, which is never used again", {.optional = true}),
+      protocol::field("template", &SandboxView::template_name, "Name of its template"),
+      protocol::field("state", &SandboxView::state, "State of the sandbox"),
       protocol::field("reason", &SandboxView::reason,
                       "Why the sandbox ended or failed, or what it lost when it began anew; otherwise empty"),
       protocol::field("owner", &SandboxView::owner, "Owner that was given at creation", {.optional = true}),
-      protocol::field("labels", &SandboxView::labels, "To find it by"),
-      protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
-      protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
-      protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
+      protocol::field("labels", &SandboxView::labels, "Labels of the sandbox"),
+      protocol::field("created_at", &SandboxView::created_at, "Time of its creation (RFC 3339)"),
+      protocol::field("expires_at", &SandboxView::expires_at, "End of its lease (RFC 3339), if it has one"),
+      protocol::field("on_end", &SandboxView::on_end,
+                      "At the end of the lease: remove the sandbox, or stop it and keep its files"),
       protocol::field("was_broken", &SandboxView::was_broken,
                       "The sandbox did not end by itself: `start` may start it again", {.optional = true})};
 };
@@ -166,20 +169,21 @@ struct SandboxList {
   std::string next = {};
 
   static constexpr auto fields = std::tuple{
-      protocol::field("items", &SandboxList::items, "By id"),
+      protocol::field("items", &SandboxList::items, "Sandboxes, sorted by id"),
       protocol::field("next", &SandboxList::next, "`cursor` of the next page; empty: this is the last page")};
 };
 
 struct PoolList {
   static constexpr std::string_view kSchemaName = "PoolList";
   std::vector<PoolStatus> items;
-  static constexpr auto fields = std::tuple{protocol::field("items", &PoolList::items, "By name")};
+  static constexpr auto fields = std::tuple{protocol::field("items", &PoolList::items, "Pools, sorted by name")};
 };
 
 struct TokenView {
   static constexpr std::string_view kSchemaName = "Token";
   std::string token;
-  static constexpr auto fields = std::tuple{protocol::field("token", &TokenView::token, "For its agent alone")};
+  static constexpr auto fields =
+      std::tuple{protocol::field("token", &TokenView::token, "Bearer token for the agent of this sandbox only")};
 };
 
 struct MakePreview {
@@ -188,7 +192,7 @@ struct MakePreview {
   std::chrono::milliseconds ttl{3'600'000};
 
   static constexpr auto fields =
-      std::tuple{protocol::field("port", &MakePreview::port, "Of a server in the sandbox", {.minimum = 1}),
+      std::tuple{protocol::field("port", &MakePreview::port, "Port of a server in the sandbox", {.minimum = 1}),
                  protocol::field("ttl_ms", &MakePreview::ttl, "How long the link and what it opens are valid",
                                  {.minimum = 1000, .maximum = 604'800'000, .optional = true})};
 };
@@ -199,7 +203,7 @@ struct PreviewView {
   std::string expires_at;
   static constexpr auto fields =
       std::tuple{protocol::field("url", &PreviewView::url, "Link for a browser; everyone who has it can use the port"),
-                 protocol::field("expires_at", &PreviewView::expires_at, "When that ends")};
+                 protocol::field("expires_at", &PreviewView::expires_at, "When the link ends (RFC 3339)")};
 };
 
 struct KeyView {
@@ -211,13 +215,16 @@ struct KeyView {
   std::uint64_t creations_per_minute = 0;
   std::uint64_t max_stopped = 0;
 
-  static constexpr auto fields = std::tuple{
-      protocol::field("name", &KeyView::name, "Its name"),
-      protocol::field("tenant", &KeyView::tenant, "Whose sandboxes it reaches"),
-      protocol::field("scopes", &KeyView::scopes, "What it allows"),
-      protocol::field("max_sandboxes", &KeyView::max_sandboxes, "At the same time; 0: any number"),
-      protocol::field("creations_per_minute", &KeyView::creations_per_minute, "0: any number"),
-      protocol::field("max_stopped", &KeyView::max_stopped, "That do not run; 0: any number", {.optional = true})};
+  static constexpr auto fields =
+      std::tuple{protocol::field("name", &KeyView::name, "Name of the key"),
+                 protocol::field("tenant", &KeyView::tenant, "Tenant whose sandboxes the key reaches"),
+                 protocol::field("scopes", &KeyView::scopes, "Scopes of the key"),
+                 protocol::field("max_sandboxes", &KeyView::max_sandboxes,
+                                 "Most sandboxes that run at the same time; 0: no limit"),
+                 protocol::field("creations_per_minute", &KeyView::creations_per_minute,
+                                 "Most creations per minute, on each server; 0: no limit"),
+                 protocol::field("max_stopped", &KeyView::max_stopped,
+                                 "Most sandboxes that are kept and do not run; 0: no limit", {.optional = true})};
 };
 
 [[nodiscard]] SandboxView view_of(const Sandbox& sandbox);

@@ -18,7 +18,7 @@ namespace {
 
 /// 64 KiB of single bytes, each an event of its own, are some 9 MB of JSON.
 constexpr std::size_t kLongestToldOutput = std::size_t{16} << 20U;
-/// A message on one line of a log viewer; what is longer is cut.
+/// Longest message, for one line of a log viewer; longer ones are cut.
 constexpr std::size_t kLongestMessage = 8192;
 
 std::optional<std::int64_t> milliseconds_of(const std::string& time) {
@@ -33,8 +33,8 @@ std::string cut_message(std::string_view text) {
   return message;
 }
 
-/// One command's part of the log, in the order of its making. Never more entries than are wanted in all; what is not
-/// wanted costs a look and no memory.
+/// One command's part of the log, in order of time. It keeps at most as many entries as the whole log may have; other
+/// entries are dropped at once.
 class CommandLog {
  public:
   CommandLog(const nlohmann::json& said, const LogQuery& query)
@@ -53,7 +53,7 @@ class CommandLog {
   }
 
   void print(const std::vector<TimedOutput>& output) {
-    std::size_t more = 0;  // an agent may tell more than it was asked for
+    std::size_t more = 0;  // an agent may send more than it was asked for
     for (const TimedOutput& one : output) more += one.bytes.size();
     more -= std::min<std::size_t>(more, kLoggedOutput);
     for (const TimedOutput& one : output) {
@@ -79,7 +79,7 @@ class CommandLog {
     add(milliseconds_of(text_at(*said_, "ended_at")), level, "ended: " + how);
   }
 
-  /// All of them; to be called once.
+  /// Returns all entries. Call it once.
   [[nodiscard]] std::deque<LogEntry> take() {
     for (LogEntry& one : entries_) {
       one.fields.emplace("command", id_);
@@ -132,11 +132,11 @@ class CommandLog {
   const LogQuery* query_;
   std::string id_;
   std::string session_;
-  std::map<std::string, Line> lines_;  ///< by stream: what has no end yet
+  std::map<std::string, Line> lines_;  ///< unfinished lines, by stream
   std::deque<LogEntry> entries_;
 };
 
-/// What the log says of a command: its words may be a megabyte.
+/// The fields of a command for the log, shortened: its arguments may have a megabyte.
 nlohmann::json told_of(const nlohmann::json& command) {
   nlohmann::json told;
   for (const char* name :
@@ -157,7 +157,7 @@ nlohmann::json told_of(const nlohmann::json& command) {
   return told;
 }
 
-/// Of all sessions, the newest ones, oldest first.
+/// The newest commands of all sessions, oldest first.
 Task<Result<std::vector<nlohmann::json>>> newest_commands(AgentClient* agent) {
   std::vector<std::string> sessions;
   auto note = [&sessions](const nlohmann::json& session) { sessions.push_back(text_at(session, "id")); };
@@ -195,7 +195,7 @@ std::string_view log_level_word(LogLevel level) noexcept {
 
 Task<Result<std::vector<LogEntry>>> read_sandbox_log(AgentClient* agent, LogQuery query) {
   SKIFF_CO_TRY(auto commands, co_await newest_commands(agent));
-  // Commands that ran beside each other have printed beside each other.
+  // Merge by time, because commands may have run at the same time.
   std::multimap<std::int64_t, LogEntry> found;
   for (const auto& command : commands) {
     CommandLog log{command, query};

@@ -14,12 +14,13 @@
 namespace skiff::container::serve {
 
 struct ServerOptions {
-  protocol::PlaceLimits places = {};               ///< of connections at the same time
-  std::size_t received_bytes = 128 * 1024 * 1024;  ///< and not yet used, of all connections
-  std::chrono::milliseconds drain_time{30'000};    ///< for what is under way when it is to stop
+  protocol::PlaceLimits places = {};               ///< limits of connections at the same time
+  std::size_t received_bytes = 128 * 1024 * 1024;  ///< most bytes of all connections that are received and not used yet
+  std::chrono::milliseconds drain_time{30'000};    ///< time for running requests when the server stops
 };
 
-/// Serves `service` on the listeners until `stopped` ends, then lets what is under way come to its end, and closes all.
+/// Serves `service` on the listeners until `stopped` ends, then lets running requests finish, and closes all
+/// connections.
 [[nodiscard]] Task<Result<>> serve_until(Task<> stopped, Service* service,
                                          std::vector<std::shared_ptr<protocol::Listener>> listeners,
                                          ServerOptions options);

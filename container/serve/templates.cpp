@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-/// What a template says; the rest is as `base` has it.
+/// The fields of a template; other values come from `base`.
 struct TemplateText {
   std::optional<std::string> image = {};
   std::map<std::string, std::string> env = {};
@@ -35,7 +35,7 @@ bool names_a_pool(const nlohmann::json& pod) {
   return pod.is_object() && (pod.contains("pool") || pod.contains("template"));
 }
 
-/// The limit of REQUEST[:LIMIT].
+/// The limit in REQUEST[:LIMIT].
 double limit_of(std::string_view amounts) {
   const std::size_t colon = amounts.find(':');
   return kube::parse_quantity(colon == std::string_view::npos ? amounts : amounts.substr(colon + 1)).value_or(0);
@@ -56,7 +56,7 @@ Result<Templates> Templates::create(const SandboxSpec& base, const nlohmann::jso
     auto text = protocol::decode_json<TemplateText>(value);
     if (!text) return refuse(text.error());
     SandboxSpec spec = base;
-    // What the server's flags say is for the Pods that it makes itself.
+    // The server's flags apply only to Pods that it creates itself.
     if (names_a_pool(text->pod)) leave_to_the_pool(spec, {});
     if (text->image) spec.image = *text->image;
     for (const auto& [variable, set] : text->env) spec.env[variable] = set;

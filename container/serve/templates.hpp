@@ -12,24 +12,24 @@
 
 namespace skiff::container::serve {
 
-/// What clients are told of the size of a sandbox; 0: not known.
+/// The size of a sandbox for clients; 0: not known.
 struct Size {
   std::uint64_t cpus = 0;
   std::uint64_t memory_mb = 0;
   std::uint64_t disk_mb = 0;
 };
 
-/// What sandboxes are made from, by the names that clients ask for. A value.
+/// The templates of sandboxes, by the names that clients use.
 class Templates {
  public:
-  /// The one of whoever names none.
+  /// The template of clients that name none.
   static constexpr std::string_view kBase = "base";
 
-  /// `base` is what the server itself was told of new sandboxes. `further` is an object: NAME: {image, env, pod}, each
-  /// of which replaces what `base` has; null: none. Errors: invalid_field.
+  /// `base` comes from the server's flags for new sandboxes. `further` is an object of NAME: {image, env, pod}, whose
+  /// members replace those of `base`; null: none. Errors: invalid_field.
   [[nodiscard]] static Result<Templates> create(const SandboxSpec& base, const nlohmann::json& further);
 
-  /// Without a name of its own, owner, labels and lease; null: there is none of this name.
+  /// The template's spec, without name, owner, labels and lease; null if there is none of this name.
   [[nodiscard]] const SandboxSpec* find(std::string_view name) const;
   /// "base, python"
   [[nodiscard]] std::string names() const;
@@ -38,7 +38,7 @@ class Templates {
   std::map<std::string, SandboxSpec, std::less<>> specs_;
 };
 
-/// By the limits of its Pod; without a cluster by this machine.
+/// The size by the limits of the Pod, or without a cluster by this machine.
 [[nodiscard]] Size size_of(const SandboxSpec& spec, bool is_local);
 
 }  // namespace skiff::container::serve

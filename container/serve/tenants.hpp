@@ -8,7 +8,7 @@
 
 namespace skiff::container::serve {
 
-/// Where the sandboxes of each tenant are hosted. Reactor thread only.
+/// The hosts of the tenants' sandboxes. Reactor thread only.
 class Tenants {
  public:
   Tenants() = default;
@@ -16,8 +16,8 @@ class Tenants {
   Tenants& operator=(const Tenants&) = delete;
   virtual ~Tenants() = default;
 
-  /// The driver of a tenant's namespace; where there are no namespaces the same one for all, whose sandboxes are told
-  /// apart by their owners. It lives as long as this object.
+  /// The driver of a tenant's namespace. Without namespaces all tenants share one driver, and the owners distinguish
+  /// their sandboxes. The driver lives as long as this object.
   [[nodiscard]] virtual Task<Result<Driver*>> driver(std::string tenant) = 0;
 };
 

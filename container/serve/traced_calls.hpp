@@ -9,13 +9,13 @@
 #include "container/serve/fleet.hpp"
 #include "container/trace/tracing.hpp"
 
-/// What a request does that takes time, as a span of it.
+/// Slow calls of a request, each in a span of its trace.
 namespace skiff::container::serve {
 
-/// `Fleet::create`, its phases events of the span. It may go on when its request has been answered.
+/// Calls `Fleet::create`; its phases are events of the span. It may go on after its request was answered.
 [[nodiscard]] Task<Result<Made>> create_traced(Fleet* fleet, TraceParent trace, ApiKey key, Wish wish,
                                                Progress progress);
-/// `Fleet::start`
+/// Calls `Fleet::start`.
 [[nodiscard]] Task<Result<Sandbox>> start_traced(Fleet* fleet, const TraceParent& trace, ApiKey key, std::string id,
                                                  std::optional<std::chrono::milliseconds> ttl);
 

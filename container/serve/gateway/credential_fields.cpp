@@ -30,7 +30,7 @@ std::string_view bare_part(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-/// One alone goes: pages of other sandboxes below the domain can set cookies for all of them.
+/// Removes only the credential's cookie: pages of other sandboxes below the domain can set cookies for all of them.
 std::string plain_cookies(std::string_view field) {
   std::string kept;
   for (const auto& part : std::views::split(field, ';')) {

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLongestToken = std::size_t{16} << 10U;
-/// In seconds: the year 5138. Beyond it milliseconds are still numbers.
+/// Latest time, in seconds: the year 5138. Its milliseconds fit into 64 bits.
 constexpr std::int64_t kLastSecond = 100'000'000'000;
 constexpr std::size_t kKeyDigits = 40;
 

@@ -5,24 +5,25 @@
 #include <string>
 #include <string_view>
 
-/// What credentials of `skiff serve` look like, whether they are good or not.
+/// The form of `skiff serve`'s credentials, whether they are valid or not.
 namespace skiff::container::serve {
 
-/// Whom a token of a service account must have been made for.
+/// The required audience of a service account's token.
 inline constexpr std::string_view kTokenAudience = "skiff";
-/// Before NAMESPACE:NAME, as Kubernetes calls its service accounts.
+/// The prefix of NAMESPACE:NAME in Kubernetes' names of service accounts.
 inline constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
-/// Of an API key; 40 hexadecimal digits follow. It is the one form that every version of E2B's SDKs takes.
+/// The prefix of an API key; 40 hexadecimal digits follow. It is the only form that every version of E2B's SDKs
+/// accepts.
 inline constexpr std::string_view kKeyPrefix = "e2b_";
 
-/// Whether there is something in the text that has the form of a key.
+/// True if the text contains something in the form of a key.
 [[nodiscard]] bool holds_key(std::string_view text) noexcept;
 
-/// Whether the text has the form of a signed token (RFC 7519), which no API key has.
+/// True if the text has the form of a signed token (RFC 7519), which API keys do not have.
 [[nodiscard]] bool is_signed_token(std::string_view text) noexcept;
 
-/// When a service account's token for this server ends by what it says itself (RFC 7519, 4.1.4), in seconds since 1970;
-/// nothing for any other text.
+/// The end of a service account's token for this server by its own claim (RFC 7519, 4.1.4), in seconds since 1970;
+/// nullopt for any other text.
 [[nodiscard]] std::optional<std::int64_t> end_of_account_token(std::string_view token);
 [[nodiscard]] bool is_account_token(std::string_view token);
 

@@ -26,10 +26,11 @@ using protocol::Headers;
 using protocol::HttpClient;
 using protocol::HttpClientOptions;
 
-/// Long enough for most sandboxes to be there, and short enough to be tried again at once.
+/// Long enough for most sandboxes to start, and short enough for clients to wait.
 constexpr std::string_view kRetryAfter = "2";
 
-/// What has brought the request here. Nobody behind may take them for his own, least of all another such gateway.
+/// The fields that have led the request to this gateway. They are not passed on, because another gateway behind it
+/// would use them again.
 constexpr std::array<std::string_view, 6> kPlacing{"E2b-Sandbox-Id",      "E2b-Sandbox-Port", "X-Sandbox-ID",
                                                    "X-Sandbox-Namespace", "X-Sandbox-Port",   "X-Sandbox-Pod-IP"};
 /// The subprotocol that carries an agent's token (runtime/auth/credentials.hpp).
@@ -40,11 +41,11 @@ bool has_word(std::string_view words, std::string_view wanted) {
                              [&](const auto& part) { return std::string_view{part.begin(), part.end()} == wanted; });
 }
 
-/// What answers at a sandbox's port.
+/// The kind of server at a sandbox's port.
 enum class Behind : std::uint8_t {
   agent,    ///< the agent's own API
   dialect,  ///< another protocol of the agent
-  server,   ///< whoever listens there
+  server,   ///< a program in the sandbox
 };
 
 Behind what_is_behind(std::uint16_t port, const GatewayOptions& options) {
@@ -52,7 +53,7 @@ Behind what_is_behind(std::uint16_t port, const GatewayOptions& options) {
   return std::ranges::count(options.dialect_ports, port) > 0 ? Behind::dialect : Behind::server;
 }
 
-/// A right to see one port is none to the agent's API, through which all ports are to be had.
+/// A right to reach one port is not a right to the agent's API, which leads to all ports.
 Result<> check_scope(Behind what, const std::string& scope) {
   const auto has = [&scope](std::string_view word) { return has_word(scope, word); };
   const auto needs = [](std::string_view words) {
@@ -75,33 +76,33 @@ Result<> check_scope(Behind what, const std::string& scope) {
 
 }  // namespace
 
-/// One request on its way.
+/// One request that is passed on.
 struct Gateway::Passage {
   protocol::HttpExchange& http;
   Placed placed;
   Permission permission;
   Behind behind;
   WallTime ends;
-  std::string target;              ///< as the server at the port is asked
+  std::string target;              ///< request target for the server at the port
   TraceParent trace;               ///< empty where nothing is traced
-  bool by_new_connection = false;  ///< and not by one that was kept
-  bool was_lost = false;           ///< with a connection that was kept, before anybody has answered
+  bool by_new_connection = false;  ///< do not use a kept connection
+  bool was_lost = false;           ///< a kept connection ended before the server answered
 
   [[nodiscard]] SandboxRef of() const { return {.tenant = permission.tenant, .sandbox = placed.sandbox}; }
 };
 
-/// To whoever answers there, and what to put around a request on it.
+/// The connection to the server, and the additions to a request on it.
 struct Gateway::Way {
   HttpClientOptions client;
   KeptConnections::Place place = {};
-  std::optional<SteadyTime> kept_since = {};  ///< when its connection was made; none: it is to be made
+  std::optional<SteadyTime> kept_since = {};  ///< when the kept connection was opened; empty: open a new one
   std::string path_prefix = {};
-  Headers fields = {};  ///< in place of the client's
+  Headers fields = {};  ///< replace the client's
 };
 
 namespace {
 
-/// What is left of the client's fields behind this gateway.
+/// The client's fields that are passed on.
 Headers fields_behind(const protocol::HttpRequest& request, const protocol::Forwarder& by,
                       const std::vector<std::string>& credentials, Behind behind) {
   Headers fields = protocol::forwarded_request(request, by);
@@ -109,39 +110,39 @@ Headers fields_behind(const protocol::HttpRequest& request, const protocol::Forw
   for (const std::string& name : credentials) fields.remove(name);
   remove_credentials(fields, behind == Behind::dialect);
   protocol::remove_members(fields, "Sec-WebSocket-Protocol", kBearerSubprotocol);
-  // It is kept for the next request.
+  // The connection is kept for the next request.
   protocol::remove_members(fields, "Connection", "close");
   remove_preview_cookie(fields);
   remove_preview_links(fields);
   return fields;
 }
 
-/// Fields of ours stand in place of the client's, however many it has sent.
+/// Our fields replace all fields of the client with the same name.
 void put(Headers& fields, const Headers& ours) {
   for (const auto [name, value] : ours) fields.remove(name);
   fields.append(ours);
 }
 
-/// The agent would take the application's fields for its own, and a page's origin for one of its API: who has shown a
-/// key here is not a page that lives by its cookies.
+/// Removes fields of the application that the agent would take for its own. Also removes Origin, which its API would
+/// check: the client has shown a key, so the request does not depend on a page's cookies.
 void remove_application_fields(Headers& fields) {
   for (const std::string_view name : {"Authorization", "Cookie", "Origin"}) fields.remove(name);
 }
 
-/// Gives a connection that there is, once.
+/// A dialer's result from an existing connection, which can be used once.
 Task<Result<protocol::Stream>> give(std::shared_ptr<protocol::Stream> connection) {
   if (!connection->is_open()) co_return fail(Errc::io_error, "the connection was used");
   co_return std::move(*connection);
 }
 
-/// Whether its sender would send it again himself, who can't know either whether it was acted on (RFC 9110, 9.2.2).
+/// True if a client may repeat the request itself without knowing whether it took effect (RFC 9110, 9.2.2).
 bool may_be_repeated(const protocol::HttpRequest& request) {
   constexpr std::array<std::string_view, 5> kIdempotent{"GET", "HEAD", "OPTIONS", "PUT", "DELETE"};
   return request.body.kind == protocol::BodyFraming::Kind::none &&
          std::ranges::count(kIdempotent, std::string_view{request.method}) > 0;
 }
 
-/// None where nothing is traced.
+/// Begins a span; empty where nothing is traced.
 Span begin_span(const TraceParent& at, std::string_view what, const Placed& placed, SpanKind kind) {
   if (!at) return {};
   Span span = at.begin(what, kind);
@@ -150,7 +151,7 @@ Span begin_span(const TraceParent& at, std::string_view what, const Placed& plac
   return span;
 }
 
-/// The state of a trace goes with a parent that was understood (W3C Trace Context, section 4.3).
+/// `tracestate` is passed on only with a valid `traceparent` (W3C Trace Context, section 4.3).
 void put_traceparent(Headers& fields, const TraceParent& here) {
   if (protocol::valid_traceparent(fields.get("traceparent")).empty()) fields.remove("tracestate");
   fields.set("traceparent", here.traceparent());
@@ -164,7 +165,7 @@ Task<> note_whether(Task<bool> left, bool* has_left, Event* changed) {
   changed->notify_all();
 }
 
-/// Ends when the client has left, or when its right is gone, of which `changed` is told.
+/// Ends when the client has left, or when its right has ended, which `changed` signals.
 Task<bool> left_or_ended(Task<bool> left, const Passages::Passage* right, Event* changed) {
   bool has_left = false;
   auto either = [&]() -> Task<bool> {
@@ -215,7 +216,7 @@ Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permis
                   .ends = ends,
                   .target = without_preview(target),
                   .trace = std::move(trace),
-                  // What it is upgraded to keeps its connection.
+                  // An upgraded connection cannot be returned, so use a new one.
                   .by_new_connection = request.headers.contains("Upgrade")};
   auto passed = co_await pass_by_kept_or_new(&passage);
   if (passed || passed.error().code != Errc::sandbox_not_running || http.status() != 0) co_return passed;
@@ -291,7 +292,7 @@ Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage, Look lo
     way.fields.append(fresh);
   }
   SKIFF_CO_TRY(auto token, endpoint.token());
-  // Not in Authorization, which is the application's.
+  // Not in Authorization, which belongs to the application.
   way.fields.add("X-Skiff-Token", token);
   if (!is_api) way.path_prefix += "/v1/ports/" + std::to_string(passage->placed.port);
   co_return way;
@@ -310,7 +311,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
                                   .first = !options_.behind_proxy},
                                  passage->permission.credential_fields, passage->behind);
   if (passage->behind == Behind::agent) remove_application_fields(fields);
-  // Empty for a port that has a host of its own: else the agent would say its own.
+  // Empty for a port with a host of its own; without the field the agent would set its own prefix.
   if (!fields.contains("X-Forwarded-Prefix")) fields.add("X-Forwarded-Prefix", "");
   put(fields, way.fields);
   Span span = begin_span(passage->trace, "request to sandbox", passage->placed, SpanKind::client);
@@ -325,7 +326,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   const WallTime ends = passage->ends;
   const Passages::Passage open{&passages_, passage->permission.giver, [&http, &server] {
                                  server.close();
-                                 // Whoever has no answer yet is told why.
+                                 // A client without an answer gets an error with the reason.
                                  if (http.status() != 0) http.cancel();
                                }};
   protocol::RelayOptions options{
@@ -345,7 +346,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   span.note(passed);
   if (passed && server.connected()) {
     auto idle = server.take_upgraded();
-    // What has come behind the answer would become the next one.
+    // Bytes behind the answer would be taken for the next one.
     if (idle.buffered.empty()) kept_.keep(std::move(way.place), {std::move(idle.stream), made});
   }
   passage->was_lost = !passed && way.kept_since && passed.error().code == Errc::bad_gateway && http.status() == 0 &&

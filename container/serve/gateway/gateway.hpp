@@ -23,102 +23,101 @@
 
 namespace skiff::container::serve {
 
-/// A sandbox, and in whose hands it is.
+/// A sandbox and its tenant.
 struct SandboxRef {
-  std::string tenant;  ///< as the server names it; the gateway only hands it on
+  std::string tenant;  ///< the server's name for it; the gateway only passes it on
   std::string sandbox;
 };
 
-/// Whether something that was found out a short time ago will do.
+/// Whether recently read data may be used.
 enum class Look : std::uint8_t { known, anew };
 
-/// The sandboxes that the gateway leads to. Errors of all four: sandbox_not_found, sandbox_not_running, and what went
-/// wrong on the way. Reactor thread only.
+/// The sandboxes that the gateway leads to. All four calls may fail with sandbox_not_found, sandbox_not_running, or an
+/// error of the connection. Reactor thread only.
 class Sandboxes {
  public:
   virtual ~Sandboxes() = default;
 
-  /// A text for what runs there now: any that will ever run under this name has another one, so connections to it are
-  /// good for as long as the text stays the same. `sandbox_not_running` for one that is stopped: the gateway then calls
-  /// `start`, and asks again.
+  /// An id of the sandbox's current run. Every run under this name has another id, so connections can be used as long
+  /// as it stays the same. `sandbox_not_running` for a stopped sandbox: the gateway then calls `start` and asks again.
   [[nodiscard]] virtual Task<Result<std::string>> run_of(SandboxRef of) = 0;
-  /// How its agent is reached, with a source of tokens for `grant`, which may live a little longer. An address may
-  /// become somebody else's: who connects to it looks anew.
+  /// The endpoint of its agent, with a source of tokens for `grant`, which may live a little longer. An address may
+  /// later belong to another sandbox, so use `Look::anew` before connecting.
   [[nodiscard]] virtual Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look) = 0;
-  /// A connection to one of the ports on which its agent speaks a dialect.
+  /// Connects to one of the ports on which its agent speaks a dialect.
   [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(SandboxRef of, std::uint16_t port) = 0;
-  /// Starts one that was stopped, and ends when its agent answers; it ends by itself in any case. Called once at a time
-  /// for a sandbox. `sandbox_not_running` for one that its owner does not want to be woken.
+  /// Starts a stopped sandbox and waits until its agent answers; it has a time limit of its own. It is called once at a
+  /// time for a sandbox. `sandbox_not_running` if its owner does not want requests to wake it.
   [[nodiscard]] virtual Task<Result<>> start(SandboxRef of) = 0;
 };
 
-/// What whoever asks may do with the sandbox that the request is for, and how his credential was shown.
+/// The client's rights for the request's sandbox, and the fields that contained its credential.
 struct Permission {
   std::string tenant;
-  /// Of read, exec, ports and admin, separated by spaces: what a token of the agent may say. Its own API needs another
-  /// one than `ports`, a dialect `exec`, any other port `ports`; `admin` is all of them.
+  /// Scopes of an agent's token (read, exec, ports, admin), separated by spaces. The agent's own API needs one other
+  /// than `ports`, a dialect needs `exec`, any other port `ports`; `admin` includes all.
   std::string scope;
-  /// Which of the tenant's keys or links it is: the agent counts what each takes.
+  /// The key or link of the tenant: the agent counts its resources per subject.
   std::string subject = {};
-  /// When it ends, and with it what it has opened.
+  /// The end of the permission, and of the connections that it has opened.
   std::optional<WallTime> ends = {};
-  /// What it hangs on: when that is gone, what it has opened is closed.
+  /// The giver of the permission: when it is gone, the connections are closed.
   Giver giver = {};
-  /// The fields in which the client has shown his credential, beside those of `remove_credentials` and the preview's
-  /// cookie: they go no further. With "Authorization" absent here, that field is the application's own.
+  /// The fields with the client's credential, beside those of `remove_credentials` and the preview's cookie; they are
+  /// not passed on. If "Authorization" is not among them, that field belongs to the application.
   std::vector<std::string> credential_fields = {};
 };
 
 struct GatewayOptions {
-  /// What tells this process from the others: in Via (RFC 9110, 7.6.3), a token.
+  /// A name that distinguishes this process from others in Via (RFC 9110, 7.6.3); a token.
   std::string name = {};
-  /// The port by which clients mean the agent's own API, wherever it listens.
+  /// The port number by which clients address the agent's own API, wherever it listens.
   std::uint16_t agent_port = 7070;
-  /// Those of the agent's dialects: they are dialled as they are, for `/v1/ports` refuses the agent's own.
+  /// The ports of the agent's dialects. They are dialled directly, because `/v1/ports` refuses the agent's own ports.
   std::vector<std::uint16_t> dialect_ports = {49983};
-  /// A proxy in front says who the client is: its X-Forwarded-* are kept. Else they are the client's own words, and
-  /// left out.
+  /// A proxy in front names the client: its X-Forwarded-* are kept. Otherwise these fields come from the client, and
+  /// are removed.
   bool behind_proxy = false;
   std::chrono::milliseconds connect_time{10'000};
-  /// From the end of a request to its answer's head; and for who takes nothing of what the request was upgraded to.
+  /// Longest time from the end of a request to the head of its answer, and for a reader of an upgraded connection that
+  /// takes no bytes.
   std::chrono::milliseconds answer_time{300'000};
-  std::chrono::milliseconds stall_time{30'000};  ///< for a server that takes nothing of a request
-  std::chrono::seconds probe_idle{15};           ///< of a silent client, until it is asked for a sign of life
-  std::chrono::seconds longest{12 * 3600};       ///< that one request, or what it upgraded to, may last
+  std::chrono::milliseconds stall_time{30'000};  ///< for a server that takes no bytes of a request
+  std::chrono::seconds probe_idle{15};           ///< silence of a client after which it is probed
+  std::chrono::seconds longest{12 * 3600};       ///< longest time of a request or an upgraded connection
   WakeLimits wake = {};
   KeptLimits kept = {};
-  std::size_t large_blocks = 32;  ///< of 1 MiB, see protocol::LargeBlocks
+  std::size_t large_blocks = 32;  ///< number of blocks of 1 MiB, see protocol::LargeBlocks
 };
 
-/// Passes requests on to the sandboxes that they are meant for, and the answers back: bodies of any size both ways at
-/// once, server-sent events, WebSockets, each at the pace of its receiver (protocol/http/relay.hpp). It connects to
-/// agents and to nothing else: to their own API, through that to the servers on ports of the sandbox, loopback included
-/// (docs/adr/0023), and to their dialects. A client's credential goes no further than this. Reactor thread only; it
-/// must outlive what it passes.
+/// Passes requests on to their sandboxes, and the answers back: bodies of any size in both directions at the same time,
+/// server-sent events, WebSockets, each at the pace of its receiver (protocol/http/relay.hpp). It connects only to
+/// agents: to their own API, through it to servers on ports of the sandbox, including loopback (docs/adr/0023), and to
+/// their dialects. A client's credential is not passed on. Reactor thread only; it must outlive its requests.
 class Gateway {
  public:
   Gateway(Executor executor, Sandboxes& sandboxes, GatewayOptions options);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  /// Answers the request. One that was stopped is started first. Errors, while nothing was answered yet: those of
-  /// `Sandboxes` and `Wakes`; insufficient_scope; invalid_request for one that has passed here before; bad_gateway and
-  /// timeout of the agent; invalid_request, request_timeout and cancelled of the client; unauthenticated once the
-  /// permission has ended. `sandbox_starting` leaves Retry-After in the exchange. Where there is a `trace`, the start
-  /// and the request are spans of it, and the sandbox gets the `traceparent` of the latter.
+  /// Answers the request; a stopped sandbox is started first. Errors before the answer has begun: those of `Sandboxes`
+  /// and `Wakes`; insufficient_scope; invalid_request for a request that has passed through this process before;
+  /// bad_gateway and timeout for the agent; invalid_request, request_timeout and cancelled for the client;
+  /// unauthenticated once the permission has ended. `sandbox_starting` leaves Retry-After in the exchange. Where there
+  /// is a `trace`, the start and the request are spans of it, and the sandbox gets the `traceparent` of the latter.
   [[nodiscard]] Task<Result<>> pass(protocol::HttpExchange& http, Placed placed, Permission permission,
                                     TraceParent trace = {});
 
-  /// Ends the starts that are under way, and closes what is kept. Call it when nothing is passed any more.
+  /// Ends the starts that are under way, and closes kept connections. Call it when no request is passed on any more.
   [[nodiscard]] Task<> stop();
 
-  /// What is passed on now.
+  /// The requests that are passed on now.
   [[nodiscard]] Passages& passages() noexcept { return passages_; }
-  /// Connections that were upgraded and are open.
+  /// Number of open upgraded connections.
   [[nodiscard]] std::size_t upgraded() const noexcept { return upgraded_; }
-  /// Connections to sandboxes that wait for a request.
+  /// Number of idle connections to sandboxes.
   [[nodiscard]] std::size_t kept() const noexcept { return kept_.size(); }
-  /// Large blocks that no body is moved in.
+  /// Number of unused large blocks.
   [[nodiscard]] std::size_t free_blocks() const noexcept { return large_blocks_.left(); }
 
  private:

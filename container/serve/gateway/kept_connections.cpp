@@ -22,7 +22,7 @@ std::optional<KeptConnections::Connection> KeptConnections::take(const Place& pl
     Idle found = std::move(*at);
     at = idle_.erase(at);
     if (is_old(found, now)) continue;
-    // An end shows here, and so do bytes that nobody has asked for: they would become the next answer.
+    // This read notices a closed connection, and unexpected bytes, which would be taken for the next answer.
     std::array<char, 1> probe{};
     if (!found.connection.stream.try_read(probe)) return std::move(found.connection);
   }

@@ -17,23 +17,23 @@
 namespace skiff::container::serve {
 
 struct KeptLimits {
-  std::size_t each = 8;   ///< of one port of one sandbox
-  std::size_t all = 256;  ///< of all together: each is a descriptor
-  /// Unused; shorter than the 5 s after which an agent closes one on which nobody has shown a credential, so that it
-  /// does not end under a request that is on its way.
+  std::size_t each = 8;   ///< most for one port of one sandbox
+  std::size_t all = 256;  ///< most of all together: each is a descriptor
+  /// Longest idle time. It is shorter than the 5 s after which an agent closes an unauthenticated connection, so that a
+  /// connection does not end while a request is on its way.
   std::chrono::milliseconds idle{4'000};
-  std::chrono::milliseconds age{60'000};  ///< from its making
+  std::chrono::milliseconds age{60'000};  ///< longest time since it was opened
 };
 
-/// Connections to sandboxes on which no request is under way, for the next one to the same place. Whoever is given one
-/// has it alone. Reactor thread only.
+/// Idle connections to sandboxes, for the next request to the same place. A connection that was taken belongs to the
+/// caller. Reactor thread only.
 class KeptConnections {
  public:
-  /// What a connection is good for, and nothing else.
+  /// The only destination for which a connection may be used.
   struct Place {
     std::string tenant;
     std::string sandbox;
-    std::string run;  ///< which of all that have run, or will, under that name (Sandboxes::run_of)
+    std::string run;  ///< the run of the sandbox (Sandboxes::run_of)
     std::uint16_t port = 0;
     auto operator<=>(const Place&) const = default;
   };
@@ -46,11 +46,12 @@ class KeptConnections {
   KeptConnections(const KeptConnections&) = delete;
   KeptConnections& operator=(const KeptConnections&) = delete;
 
-  /// The one that was used last, of those that are still open. Nothing: make one.
+  /// The most recently used open connection; nullopt if there is none.
   [[nodiscard]] std::optional<Connection> take(const Place& place);
-  /// Nothing may be under way on it, nor have come that nobody has read. What is too old, or TLS, is closed.
+  /// Keeps a connection without a request under way and without unread bytes. A connection that is too old, or uses
+  /// TLS, is closed.
   void keep(Place place, Connection connection);
-  /// Closes them all.
+  /// Closes all connections.
   void clear() noexcept { idle_.clear(); }
 
   [[nodiscard]] std::size_t size() const noexcept { return idle_.size(); }
@@ -65,7 +66,7 @@ class KeptConnections {
   void close_old();
 
   KeptLimits limits_;
-  std::list<Idle> idle_;  ///< the last one was used last
+  std::list<Idle> idle_;  ///< the most recently used one is last
   Deadline next_look_;
 };
 

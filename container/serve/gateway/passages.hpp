@@ -12,14 +12,14 @@
 
 namespace skiff::container::serve {
 
-/// What a permission hangs on. When it is gone, so is the permission, and what that has opened.
+/// The credential on which a permission depends. When it is gone, the permission and its connections end.
 struct Giver {
-  std::string key = {};      ///< digest of the API key; empty: none, as for an access token, which is the sandbox's
+  std::string key = {};  ///< digest of the API key; empty: none, as for an access token, which belongs to the sandbox
   std::string account = {};  ///< a service account's token; empty: none
 };
 
-/// All that is passed on now, so that it can be ended when what it hangs on is gone. Reactor thread only; it must
-/// outlive its passages.
+/// All requests that are passed on now, so that they can be ended when their giver is gone. Reactor thread only; it
+/// must outlive its passages.
 class Passages {
  public:
   explicit Passages(Executor executor) : begun_{executor} {}
@@ -28,7 +28,7 @@ class Passages {
 
   class Passage {
    public:
-    /// `close` ends it, however far it has come; it is called once at most, and must not destroy this.
+    /// `close` ends the request at any stage; it is called at most once, and must not destroy this object.
     Passage(Passages* all, Giver giver, std::function<void()> close)
         : all_{all}, giver_{std::move(giver)}, close_{std::move(close)} {
       all_->open_.push_front(this);
@@ -50,7 +50,7 @@ class Passages {
     bool is_ended_ = false;
   };
 
-  /// Ends those whose giver is gone.
+  /// Ends the passages whose giver is gone.
   void end_if(const std::function<bool(const Giver& giver)>& is_gone) {
     for (Passage* one : open_) {
       if (one->is_ended_ || !is_gone(one->giver_)) continue;
@@ -58,7 +58,7 @@ class Passages {
       one->close_();
     }
   }
-  /// The service accounts' tokens among them, each once.
+  /// The service accounts' tokens among the givers, each once.
   [[nodiscard]] std::set<std::string> accounts() const {
     std::set<std::string> all;
     for (const Passage* one : open_) {
@@ -66,7 +66,7 @@ class Passages {
     }
     return all;
   }
-  /// Ends when there is one.
+  /// Waits until there is a passage.
   [[nodiscard]] Task<> wait_for_one() {
     while (open_.empty()) co_await begun_.wait();
   }

@@ -11,18 +11,18 @@ namespace skiff::container::serve {
 namespace {
 
 constexpr std::size_t kLongestLabel = 63;
-/// Leaves room for PORT-SANDBOX in what a name may have (RFC 1035, 2.3.4).
+/// Leaves room for PORT-SANDBOX in the longest name (RFC 1035, 2.3.4).
 constexpr std::size_t kLongestDomain = 253 - 1 - kLongestLabel;
 constexpr std::string_view kPathBegin = "/s/";
 constexpr int kPathParts = 3;  ///< /s/SANDBOX/PORT
-/// Where agent-sandbox's own router sends what names no port.
+/// The port that agent-sandbox's own router uses if the request names none.
 constexpr std::string_view kRouterPort = "8888";
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
-/// RFC 1123, 2.1, in lower case.
+/// True for a label of RFC 1123, 2.1, in lower case.
 bool is_label(std::string_view text) noexcept {
   return !text.empty() && text.size() <= kLongestLabel && text.front() != '-' && text.back() != '-' &&
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-'; });
@@ -36,14 +36,14 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// Takes the part up to the next `separator` off `text`, and the separator.
+/// Removes the part up to the next `separator`, and the separator, from `text`, and returns the part.
 std::string_view take_part(std::string_view& text, char separator) noexcept {
   const std::string_view part = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(part.size() + 1, text.size()));
   return part;
 }
 
-/// One form for each number: what is a cookie's or a rule's for one port can't be written in another way.
+/// Reads a port. Each number has only one form, so that cookies and rules for a port cannot be evaded.
 Result<std::uint16_t> read_port(std::string_view text, std::string_view field) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -75,7 +75,7 @@ MaybePlaced by_host(std::string_view host, std::string_view domain) {
   if (left.back() != '.') return std::nullopt;
   left.remove_suffix(1);
   if (!std::ranges::all_of(host, is_digit) || !is_label(left)) return refuse();
-  // A word: not a sandbox's.
+  // A single word is not a sandbox's host.
   const std::size_t digits = std::min(left.find_first_not_of("0123456789"), left.size());
   if (digits == 0 || digits == left.size() || left[digits] != '-') return std::nullopt;
   const std::string_view port = take_part(left, '-');
@@ -136,7 +136,7 @@ MaybePlaced by_router(const protocol::Headers& headers) {
   return placed;
 }
 
-/// Takes `other` if nothing is there yet; else the two must say the same.
+/// Sets `placed` to `other` if it is empty; otherwise both must name the same port.
 Result<> agree(std::optional<Placed>& placed, std::optional<Placed> other) {
   if (!other) return {};
   if (!placed) {

@@ -10,7 +10,7 @@
 
 namespace skiff::container::serve {
 
-/// By what a request says where it is meant to go.
+/// The part of a request that names its destination.
 enum class PlacedBy : std::uint8_t {
   host,    ///< Host: PORT-SANDBOX.DOMAIN
   path,    ///< /s/SANDBOX/PORT/...
@@ -20,33 +20,33 @@ enum class PlacedBy : std::uint8_t {
 
 /// The port of a sandbox that a request is meant for.
 struct Placed {
-  /// A DNS label (RFC 1123) in lower case: the sandbox's id, and with `router` its name. Nobody has looked yet whether
-  /// there is such a one.
+  /// A DNS label (RFC 1123) in lower case: the sandbox's id, or with `router` its name. The sandbox may not exist.
   std::string sandbox;
-  std::string namespace_name;  ///< a DNS label; empty: the request does not say
+  std::string namespace_name;  ///< a DNS label; empty: the request does not name one
   std::uint16_t port = 0;      ///< never 0
   PlacedBy by = PlacedBy::path;
-  std::string source = {};  ///< where it comes from, for whoever looks at its credential
+  std::string source = {};  ///< address of the client, for the check of its credential
 };
 
-/// Below which sandboxes have names: two labels or more, "sandboxes.example.com" or "sandboxes.localhost", in lower
-/// case. Errors: invalid_field.
+/// Parses the domain of the sandboxes' host names: two labels or more, "sandboxes.example.com" or
+/// "sandboxes.localhost"; returns it in lower case. Errors: invalid_field.
 [[nodiscard]] Result<std::string> parse_domain(std::string_view text);
 
-/// What a request is meant for; nothing for one to this server itself. `domain` is what `parse_domain` gives; empty: no
-/// request is placed by its host.
+/// The destination of a request; nullopt for a request to this server itself. `domain` comes from `parse_domain`; if it
+/// is empty, hosts name no sandboxes.
 ///
-/// A host that names a port decides, and the path is the sandbox's then; fields may repeat what it says. Errors:
-/// invalid_request when two of these ways contradict each other, also of fields and path, when a field is repeated, or
-/// lacks the one that belongs to it; host_not_allowed for another host below the domain than PORT-SANDBOX and a single
-/// word; invalid_field for a port or a sandbox that is not written in its one form.
+/// A host that names a port decides, and the path then belongs to the sandbox; fields may repeat the destination.
+/// Errors: invalid_request if two of these parts contradict each other, if both fields and path name a sandbox, if a
+/// field is repeated, or if its companion is missing; host_not_allowed for a host below the domain that is neither
+/// PORT-SANDBOX nor a single word; invalid_field for a port or a sandbox that is not in canonical form.
 [[nodiscard]] Result<std::optional<Placed>> place(const protocol::HttpRequest& request, std::string_view domain);
 
-/// What the server at that port is asked for: the target as it was sent, byte for byte, without what has placed it, the
-/// parameter and the authority. It begins with "/". invalid_request for "*", which is not a path.
+/// The request target for the server at that port: the target as it was sent, byte for byte, without the prefix that
+/// named the destination, the preview's parameter and the authority. It begins with "/". invalid_request for "*", which
+/// is not a path.
 [[nodiscard]] Result<std::string> target_at(const protocol::HttpRequest& request, const Placed& placed);
 
-/// What was taken off the front of the path: "/s/SANDBOX/PORT", or nothing.
+/// The prefix that was removed from the path: "/s/SANDBOX/PORT", or "".
 [[nodiscard]] std::string prefix_of(const Placed& placed);
 
 /// PORT-SANDBOX.DOMAIN

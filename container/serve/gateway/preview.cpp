@@ -20,16 +20,17 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::string_view kParameter = "skiff-preview";
-/// RFC 6265bis, 4.1.3.2: browsers take this one over TLS alone, for the host alone.
+/// RFC 6265bis, 4.1.3.2: browsers accept this name only over TLS, and only for the host.
 constexpr std::string_view kSecureCookie = "__Host-skiff-preview";
 constexpr std::string_view kPlainCookie = "skiff-preview";
-/// What a token is good for; part of what is signed.
+/// The purpose of a token, which is signed with it.
 constexpr std::string_view kLink = "link";
 constexpr std::string_view kCookie = "cookie";
 
 constexpr std::size_t kMacSize = 32;
 constexpr std::size_t kMostEndDigits = 12;
-/// Another sandbox's page below the same domain can set cookies of this name for all of them: those are not ours.
+/// Most cookies of this name that are tried: another sandbox's page below the same domain can set cookies of this name
+/// for all of them.
 constexpr int kMostCookies = 8;
 
 using Mac = std::array<unsigned char, kMacSize>;
@@ -37,7 +38,7 @@ using Mac = std::array<unsigned char, kMacSize>;
 /// `claims`: END.RECORD.BY
 Mac mac_of(std::string_view key, std::string_view kind, std::string_view sandbox, std::uint16_t port,
            std::string_view claims) {
-  // No part holds a line feed, so no two of these are the same text.
+  // No part contains a line feed, so the text is unambiguous.
   std::string text{"skiff preview 2\n"};
   text.append(kind).append(1, '\n').append(sandbox).append(1, '\n').append(std::to_string(port));
   text.append(1, '\n').append(claims);
@@ -78,16 +79,16 @@ std::string origin_of(const protocol::HttpRequest& request, bool secure) {
   return (secure ? "https://" : "http://") + request.host;
 }
 
-/// Whether the request is a page's own, or somebody's who opens the page. A cookie is sent with more than these:
-/// sandboxes below one domain are one site to a browser, and pages of one of them can open WebSockets to another, and
-/// lay its page below their own in a frame.
+/// True if the request comes from the sandbox's own page, or from a user who opens the page. Browsers send the cookie
+/// with other requests, too: sandboxes below one domain are one site to them, so pages of one sandbox can open
+/// WebSockets to another, or show its page in a frame.
 bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   const protocol::Headers& fields = request.headers;
   const std::string_view scheme = secure ? "https" : "http";
   if (const auto origin = fields.find("Origin"); origin && !protocol::is_origin_of(*origin, scheme, request.host)) {
     return false;
   }
-  // Fetch Metadata (W3C): which of the requests without Origin are a page's to another site.
+  // Fetch Metadata (W3C) shows which requests without Origin come from another site's page.
   const auto site = fields.find("Sec-Fetch-Site");
   if (!site || *site == "same-origin" || *site == "none") return true;
   return fields.get("Sec-Fetch-Mode") == "navigate" && fields.get("Sec-Fetch-Dest") == "document" &&
@@ -100,7 +101,7 @@ protocol::HttpResponse redirect_with(const protocol::HttpRequest& request, std::
   set_cookie.append(1, '=').append(cookie).append("; Path=/; Max-Age=").append(std::to_string(left.count()));
   set_cookie += "; HttpOnly; SameSite=Lax";
   if (secure) set_cookie += "; Secure";
-  // With its origin: "//elsewhere/" and "/\elsewhere/" are paths here, and hosts to a browser.
+  // Include the origin: "//elsewhere/" and "/\elsewhere/" are paths here, but hosts to a browser.
   std::string target{request.target.path};
   const std::string_view whole{request.target_text};
   if (const std::size_t query = whole.find('?'); query != std::string_view::npos) target += whole.substr(query);
@@ -224,7 +225,7 @@ std::string without_preview(std::string_view target) {
     const std::string_view piece = query.substr(0, end);
     more = end != std::string_view::npos;
     if (more) query.remove_prefix(end + 1);
-    // A name that can't be decoded is none of ours (Target::query has it as it was sent).
+    // A name that cannot be decoded is not ours (Target::query keeps it as it was sent).
     const auto name = protocol::percent_decode(piece.substr(0, piece.find('=')), protocol::Plus::is_space);
     if (name && *name == kParameter) {
       found = true;

@@ -13,7 +13,7 @@ struct Wakes::Started {
   explicit Started(Executor executor) : changed{executor} {}
 
   std::optional<Result<>> outcome = {};
-  Event changed;  ///< there is an outcome, or one of those who wait has to look
+  Event changed;  ///< notified when there is an outcome, or when a waiting request has to check
 };
 
 namespace {

@@ -17,16 +17,16 @@
 
 namespace skiff::container::serve {
 
-/// A tenant has at most as many as the others leave free, so half of all when he is alone: one whose sandboxes hang
-/// always leaves some to the next.
+/// Limits of `Wakes`. A tenant may use at most half of what the others leave free, so a tenant whose sandboxes hang
+/// always leaves some to others.
 struct WakeLimits {
   std::chrono::milliseconds patience{30'000};  ///< longest time that a request is held
   std::size_t waiting = 1'000;                 ///< requests that are held, of all tenants together
   std::size_t at_once = 32;                    ///< sandboxes that are being started, of all tenants together
 };
 
-/// Starts sandboxes that were stopped, each once however many requests ask for it: the first one starts it, and all of
-/// them wait. Only for whoever may use the sandbox. Reactor thread only.
+/// Starts stopped sandboxes. If several requests need a sandbox, the first one starts it, and all of them wait. The
+/// caller has checked that the client may use the sandbox. Reactor thread only.
 class Wakes {
  public:
   using Start = std::function<Task<Result<>>()>;
@@ -40,18 +40,18 @@ class Wakes {
   Wakes(const Wakes&) = delete;
   Wakes& operator=(const Wakes&) = delete;
 
-  /// Ends when the sandbox runs, or its start has failed: with that error. `start` runs by itself, so that it goes on
-  /// when whoever has asked first leaves, and has to end by itself. `sandbox_starting` when it takes longer than the
-  /// patience, or when too much is going on, of all or of this tenant: ask again. `left` is run beside the wait: when
-  /// it gives true nobody wants to know any more, and the wait is `cancelled`.
+  /// Waits until the sandbox runs, or returns the error of its start. `start` runs in the background: it goes on when
+  /// the first caller leaves, and must end by itself. `sandbox_starting` if it takes longer than the patience, or if
+  /// there are too many starts or waiting requests of all tenants or of this one: try again. `left` runs during the
+  /// wait: when it returns true, the client has left, and the wait is `cancelled`.
   [[nodiscard]] Task<Result<>> wake(Which which, Start start, Task<bool> left);
 
-  /// Ends the starts that are under way, and waits until they have ended. Call it before the object goes away.
+  /// Ends the starts that are under way, and waits for their ends. Call it before the object is destroyed.
   [[nodiscard]] Task<> stop();
 
   [[nodiscard]] std::size_t starting() const noexcept { return starts_.size(); }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.used(); }
-  /// What it knows of tenants: of those alone for whom something is going on.
+  /// Number of known tenants: only those with starts or waiting requests.
   [[nodiscard]] std::size_t tenants() const noexcept { return std::max(starting_.holders(), waiting_.holders()); }
 
  private:
@@ -63,7 +63,7 @@ class Wakes {
   Executor executor_;
   WakeLimits limits_;
   TaskGroup tasks_;
-  std::map<Which, std::shared_ptr<Started>> starts_;  ///< that are under way
+  std::map<Which, std::shared_ptr<Started>> starts_;  ///< starts that are under way
   Shares starting_;
   Shares waiting_;
 };
