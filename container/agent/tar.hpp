@@ -34,7 +34,7 @@ struct TarSummary {
 /// Reads the next bytes and returns their number: 0 at the end, nullopt when the transfer was cut.
 using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)>;
 
-/// Where the entries of an archive go.
+/// The destination of an archive's entries.
 struct TarTarget {
   std::filesystem::path path;  ///< its parent exists
   bool is_new = false;         ///< created for this copy; otherwise directories in it get no wider modes

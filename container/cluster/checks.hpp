@@ -11,7 +11,7 @@
 
 namespace skiff::container {
 
-/// What to check, and the sandboxes that the cluster is to run.
+/// The subject of the checks: a namespace, and the sandboxes that it is to run.
 struct ClusterQuestions {
   ClusterDriver driver = ClusterDriver::pod;
   std::string namespace_name = {};  ///< empty: the client's namespace

@@ -17,7 +17,7 @@ struct Resource {
   [[nodiscard]] std::string api_version() const;
   /// "pods", "networkpolicies.networking.k8s.io": for messages, in the form that kubectl accepts.
   [[nodiscard]] std::string name() const;
-  /// The same kind in another version of its group.
+  /// This kind in another version of its group.
   [[nodiscard]] constexpr Resource at(std::string_view other) const noexcept {
     Resource changed = *this;
     changed.version = other;

@@ -21,7 +21,7 @@ struct TraceSampler {
   bool parent_based = true;     ///< a trace that began elsewhere keeps the decision made there
 };
 
-/// Where spans are sent, and how they describe this process.
+/// The destination of spans, and their description of this process.
 struct TraceSettings {
   kube::Url collector = {};  ///< URL with the path
   protocol::Headers headers = {};

@@ -157,7 +157,7 @@ class Logs final : public Invocation {
     return std::nullopt;
   }
 
-  /// Where the last `lines` lines of a text begin; nullopt if it has fewer.
+  /// The index at which the last `lines` lines of a text begin; nullopt if it has fewer.
   static std::optional<std::size_t> begin_of_last_lines(std::string_view text, std::uint64_t lines) {
     if (lines == 0) return text.size();
     std::string_view rest = text;
