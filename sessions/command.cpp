@@ -343,7 +343,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   status.output_complete = true;
   if (!given_up) status.failure = std::move(failure);
   status.ended_at = wall_now();
-  spec_.input = {};
+  std::string{}.swap(spec_.input);  // assigning an empty string would keep the memory
   if (group_) supervisor_.ending.thread().post([group = std::move(group_)]() mutable { group.reset(); });
   timeout_.reset();
   idle_timeout_.reset();

@@ -163,7 +163,7 @@ class OutputPattern::Window {
     return std::nullopt;
   }
 
-  void clear() { *this = {}; }
+  void clear() { (void)std::exchange(*this, {}); }  // assigning an empty text would keep the memory
 
  private:
   struct Piece {

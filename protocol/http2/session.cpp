@@ -322,7 +322,7 @@ void Http2Session::close(Http2Stream& stream, Http2Code code) {
 }
 
 void Http2Session::forget_head(Http2Stream& stream) noexcept {
-  stream.request = {};
+  (void)std::exchange(stream.request, {});  // assigning empty strings would keep the memory
   held_ -= std::exchange(stream.kept_bytes, 0);
 }
 

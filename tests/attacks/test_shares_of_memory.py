@@ -5,6 +5,7 @@ import select
 import struct
 import time
 
+import hpack
 import pytest
 
 import proc
@@ -160,6 +161,35 @@ def test_small_halves_of_messages_on_many_streams_are_counted(start_doors):  # n
         with Client(door) as other:
             call = other.begin("/grpc.health.v1.Health/Check", b"")
             assert status_of_call(other, call) == 0
+
+
+def test_heads_of_calls_are_not_kept(start_doors):  # noqa: F811
+    _, door = start_doors()
+    pid = door.agent.pid
+    with Client(door) as probe:  # what is made once
+        probe.begin("/grpc.health.v1.Health/Watch", b"")
+    before = proc.rss_bytes(pid)
+    with contextlib.ExitStack() as held:
+        for _ in range(8):
+            raw = held.enter_context(Raw(door))
+            for number, head in zip(range(200), heads()):
+                raw.send(h2_frame(HEADERS, END_HEADERS, 2 * number + 1, head))
+            raw.send(h2_frame(6, 0, 0, b"12345678"))
+            while (got := raw.read()) is not None and got[0] != 6:
+                pass
+        assert proc.rss_bytes(pid) - before < proc.allowance(24 * MIB)
+        with Client(door) as other:
+            call = other.begin("/grpc.health.v1.Health/Check", b"")
+            assert status_of_call(other, call) == 0
+
+
+def heads():
+    """Of calls, each of which names eight times by a byte what the first has sent."""
+    encoder = hpack.Encoder()
+    fields = [(":method", "POST"), (":scheme", "http"), (":path", "/grpc.health.v1.Health/Watch"), (":authority", "x"),
+              ("content-type", "application/grpc"), ("te", "trailers"), *[("x", "v" * 3600)] * 8]
+    while True:
+        yield encoder.encode(fields, huffman=False)
 
 
 def test_bodies_that_no_call_reads_are_bounded(start_doors):  # noqa: F811

@@ -90,6 +90,19 @@ TEST_F(Http2SessionTest, ARequestIsAnswered) {
   EXPECT_EQ(session.streams(), 0U);
 }
 
+TEST_F(Http2SessionTest, AForgottenHeadTakesNoMemory) {
+  greet();
+  session.feed(frame(1, 4, 1, "\x83\x86\x41\x01x\x04\x78" + std::string(120, '/')));
+  const auto requests = session.take_requests();
+  ASSERT_EQ(requests.size(), 1U);
+  const auto& stream = requests.front();
+  EXPECT_EQ(stream->request.path.size(), 120U);
+  EXPECT_GT(session.held(), 120U);
+  session.forget_head(*stream);
+  EXPECT_LT(stream->request.path.capacity(), 120U);
+  EXPECT_EQ(session.held(), 0U);
+}
+
 TEST_F(Http2SessionTest, OnlyBytesThatWereReadOpenTheWindow) {
   greet();
   request(1, 4);
