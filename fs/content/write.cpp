@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "fs/content/in_place.hpp"
@@ -20,22 +18,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-/// Checks the user's rights in the open directory, so a name that is swapped later has no effect. Errors:
-/// permission_denied.
-Result<> check_owners_rights(const Place& place, const std::optional<Entry>& target, const Attributes& to,
-                             std::string_view path) {
-  std::error_code error;
-  const auto real = std::filesystem::read_symlink(proc_path(place.parent.get()), error);
-  if (!error && real / place.name == std::filesystem::path{path}) return {};
-  SKIFF_TRY(const auto status, status_of(place.parent.get()));
-  const bool is_owner = status.st_uid == to.uid;
-  const mode_t needed = is_owner ? S_IWUSR : status.st_gid == to.gid ? S_IWGRP : S_IWOTH;
-  const bool is_kept_to_owners = (status.st_mode & S_ISVTX) != 0 && !is_owner && target && target->uid != to.uid;
-  if ((status.st_mode & needed) != 0 && !is_kept_to_owners) return {};
-  return fail(Errc::permission_denied,
-              in_quotes(path) + " leads through a link to a place where its user may not write");
 }
 
 }  // namespace
@@ -60,7 +42,6 @@ Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptio
                              const std::stop_token& stop) {
   SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
   SKIFF_TRY(const auto target, check_file_target(place, options.conditions, path, stop));
-  if (options.distrusts_links) SKIFF_TRY_VOID(check_owners_rights(place, target, options.attributes, path));
   auto staged = stage_for(tree, place, target ? Becomes::replacement : Becomes::something_new, options.naming);
   if (!staged) {
     staged.error().message = "write " + in_quotes(path) + ": " + staged.error().message;
@@ -115,7 +96,6 @@ Result<> Writer::sync_bytes() const {
 
 Result<Written> Writer::put_in_place(const std::stop_token& stop) {
   SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_, stop));
-  if (options_.distrusts_links) SKIFF_TRY_VOID(check_owners_rights(place_, target, options_.attributes, path_));
   bool created = !target.has_value();
   if (elsewhere_) return put_into_mount(target);
   SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, place_, target));

@@ -22,11 +22,8 @@ struct WriteOptions {
   Attributes attributes = {};
   Parents parents = Parents::make;
   Durability durability = Durability::cached;
-  std::optional<Sha256::Digest> sha256 = {};  ///< expected hash of the bytes
-  Naming naming = Naming::nameless;           ///< naming of the incomplete file
-  /// A link on the path may belong to the user who gets the file. If the path led through one, the write needs that
-  /// user's write permission at the destination. The path is absolute, without links of the root and without "..".
-  bool distrusts_links = false;
+  std::optional<Sha256::Digest> sha256 = {};  ///< what the bytes must hash to
+  Naming naming = Naming::nameless;           ///< until it is complete
 };
 
 /// Parses 64 hex digits. Errors: invalid_field.

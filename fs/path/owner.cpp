@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
 #include "fs/path/path.hpp"
 
@@ -27,7 +29,26 @@ bool capabilities(long call, Capabilities& of) {
   return ::syscall(call, &header, of.data()) == 0;
 }
 
-/// setfsuid(2) and setfsgid(2) return the previous id and never report a failure; -1 changes nothing.
+std::optional<std::uint64_t> rights() {
+  Capabilities now{};
+  if (!capabilities(SYS_capget, now)) return std::nullopt;
+  return (std::uint64_t{now[1].effective} << 32U) | now[0].effective;
+}
+
+bool set_rights(std::uint64_t to) {
+  Capabilities now{};
+  if (!capabilities(SYS_capget, now)) return false;
+  now[0].effective = static_cast<std::uint32_t>(to);
+  now[1].effective = static_cast<std::uint32_t>(to >> 32U);
+  return capabilities(SYS_capset, now);
+}
+
+/// Of this thread: what the library offers changes all of them.
+bool set_groups(const std::vector<gid_t>& groups) {
+  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+}
+
+/// These calls say what was before, and never that they have failed: asked for -1 they change nothing.
 uid_t file_uid() {
   return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1)));
 }
@@ -47,6 +68,12 @@ bool keeps_modes(int fd) {
 }  // namespace
 
 Result<MadeFor> MadeFor::begin(uid_t uid, gid_t gid, std::string_view path) {
+  const auto refuse = [&] {
+    return std::unexpected{system_error(EPERM, "make " + in_quotes(path) + " for another user")};
+  };
+  // The agent's own ids would be allowed to a thread that has given its rights up, and give them back.
+  const bool is_lesser = file_uid() != ::geteuid();
+  if (is_lesser && (uid != file_uid() || gid != file_gid())) return refuse();
   Capabilities own{};
   const bool known = capabilities(SYS_capget, own);
   MadeFor made{file_uid(), file_gid()};
@@ -56,7 +83,7 @@ Result<MadeFor> MadeFor::begin(uid_t uid, gid_t gid, std::string_view path) {
   // change, not the agent's rights.
   const bool acts = known && file_uid() == uid && file_gid() == gid && capabilities(SYS_capset, own);
   if (acts) return made;
-  return std::unexpected{system_error(EPERM, "make " + in_quotes(path) + " for another user")};
+  return refuse();
 }
 
 MadeFor::~MadeFor() {
@@ -65,6 +92,30 @@ MadeFor::~MadeFor() {
   ::setfsuid(uid_);
   ::setfsgid(gid_);
   if (file_uid() != uid_ || file_gid() != gid_) std::abort();  // the agent must not continue as another user
+}
+
+Result<ActingAs> ActingAs::begin(const Asker& asker, std::string_view path) {
+  const auto refuse = [&] {
+    return std::unexpected{system_error(EPERM, "change " + in_quotes(path) + " with the rights of another user")};
+  };
+  std::vector<gid_t> own(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+  const bool is_known = ::getgroups(static_cast<int>(own.size()), own.data()) == static_cast<int>(own.size());
+  const auto had = rights();
+  if (asker.uid == ::geteuid() || !is_known || !had || !set_groups(asker.groups)) return refuse();
+  ActingAs acting{file_uid(), file_gid(), std::move(own), *had};
+  ::setfsgid(asker.gid);
+  ::setfsuid(asker.uid);
+  if (file_uid() == asker.uid && file_gid() == asker.gid && set_rights(0)) return acting;
+  return refuse();
+}
+
+ActingAs::~ActingAs() {
+  if (!acts_) return;
+  ::setfsuid(uid_);
+  ::setfsgid(gid_);
+  // With the uid 0 the kernel gives back what was over files.
+  const bool has_rights = rights() == rights_ || set_rights(rights_);
+  if (!has_rights || !set_groups(groups_) || file_uid() != uid_ || file_gid() != gid_) std::abort();
 }
 
 UniqueFd make_private_directory(int directory, const std::string& name) {

@@ -2,11 +2,13 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
@@ -19,7 +21,8 @@ namespace skiff::fs {
 /// itself meanwhile.
 class MadeFor {
  public:
-  /// Errors: permission_denied if the agent may not act for other users. `path` is for the message.
+  /// Errors: permission_denied where the agent may not act for others, and within another one's time for anybody else.
+  /// `path` is for the message.
   [[nodiscard]] static Result<MadeFor> begin(uid_t uid, gid_t gid, std::string_view path);
   MadeFor(MadeFor&& other) noexcept : uid_{other.uid_}, gid_{other.gid_}, acts_{std::exchange(other.acts_, false)} {}
   MadeFor& operator=(MadeFor&&) = delete;
@@ -33,9 +36,44 @@ class MadeFor {
   bool acts_ = true;
 };
 
-/// Creates a directory that only this thread's user may use, and opens it. Another process may replace the name in
-/// between; then this fails, so only the new directory is returned. Fails with errno set: EAGAIN when another directory
-/// was found.
+/// For whom a change is that the agent makes, when that is another user than the agent's.
+struct Asker {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups = {};
+};
+
+/// For as long as it lives, this thread may do to files what that user may, and nothing else: the kernel refuses the
+/// rest. What it makes is the user's. One thread, as MadeFor; one of these that begins meanwhile gives no right back.
+class ActingAs {
+ public:
+  /// Errors: permission_denied where the agent may not act for others, and for the agent's own user, who has no lesser
+  /// rights. `path` is for the message.
+  [[nodiscard]] static Result<ActingAs> begin(const Asker& asker, std::string_view path);
+  ActingAs(ActingAs&& other) noexcept
+      : uid_{other.uid_},
+        gid_{other.gid_},
+        groups_{std::move(other.groups_)},
+        rights_{other.rights_},
+        acts_{std::exchange(other.acts_, false)} {}
+  ActingAs& operator=(ActingAs&&) = delete;
+  ~ActingAs();
+
+ private:
+  ActingAs(uid_t uid, gid_t gid, std::vector<gid_t> groups, std::uint64_t rights) noexcept
+      : uid_{uid}, gid_{gid}, groups_{std::move(groups)}, rights_{rights} {}
+
+  // The agent's.
+  uid_t uid_;
+  gid_t gid_;
+  std::vector<gid_t> groups_;
+  std::uint64_t rights_;  ///< capabilities(7), the effective ones
+  bool acts_ = true;
+};
+
+/// Makes a directory that is this thread's user's alone, and opens it. What has the name a moment later may be another
+/// directory, which somebody has put there: only the new one is given, and nobody else gets into it. Fails with errno
+/// set: EAGAIN when another one was found.
 [[nodiscard]] UniqueFd make_private_directory(int directory, const std::string& name);
 
 /// Sets access and modification time of a link that this thread's user has just created, and of no other object that

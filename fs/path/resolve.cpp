@@ -154,6 +154,7 @@ class Resolver {
   }
 
   Result<> follow(int link) {
+    if (options_.refuses_links) return fail(Errc::too_many_links, in_quotes(path_) + " leads through a link");
     if (++links_ > kMostLinks) return fail(Errc::too_many_links, "open " + in_quotes(path_) + ": too many links");
     std::array<char, kMostPathBytes + 1> buffer;
     const ssize_t size = ::readlinkat(link, "", buffer.data(), buffer.size());

@@ -53,6 +53,7 @@ struct Resolved {
 
 struct ResolveOptions {
   Links last = Links::follow;
+  bool refuses_links = false;  ///< those on the way, and with `Links::follow` the last: too_many_links
   Parents parents = Parents::require;
   Missing missing = Missing::refuse;
 };

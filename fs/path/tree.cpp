@@ -20,21 +20,7 @@ namespace {
 /// openat2(2) fails with EAGAIN when a rename anywhere on the system coincides with its check of a "..".
 constexpr int kMostOpenTries = 64;
 
-/// Returns the descriptor or the errno.
-std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char* path, int flags) {
-  open_how how{};
-  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
-  for (int i = 0; i < kMostOpenTries; ++i) {
-    UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
-    if (fd) return fd;
-    if (errno != EAGAIN && errno != EINTR) break;
-  }
-  return std::unexpected{errno};
-}
-
-/// Errors that need the walk: it starts absolute links again at their root, and it can tell the reasons of one errno
-/// apart.
+/// What the walk decides: it begins absolute links anew at their root, and knows which of a call's reasons it was.
 bool walk_decides(int error) {
   return error == EXDEV || error == ELOOP || error == EAGAIN || error == ENOTDIR;
 }
@@ -47,7 +33,19 @@ UniqueFd duplicate(const UniqueFd& fd) {
   return UniqueFd{fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1};
 }
 
-/// Returns none for a root that has been moved meanwhile.
+Result<RootDirectory> duplicate(const RootDirectory& root) {
+  RootDirectory same{.fd = duplicate(root.fd),
+                     .names = root.names,
+                     .real = root.real,
+                     .access = root.access,
+                     .status = root.status,
+                     .system = root.system,
+                     .holder = duplicate(root.holder)};
+  if (!same.fd) return std::unexpected{system_error(errno, "open a root again")};
+  return same;
+}
+
+/// None for a root that has been moved meanwhile.
 UniqueFd open_holder(const RootDirectory& root) {
   if (root.real.empty()) return {};
   UniqueFd holder{::openat(root.fd.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -159,7 +157,21 @@ Result<Tree::Routed> Tree::route(std::string_view path) const {
   return routed;
 }
 
+std::expected<UniqueFd, int> Tree::open_beneath(const RootDirectory& root, const char* path, int flags) const {
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH}) |
+                (refuses_links_ ? unsigned{RESOLVE_NO_SYMLINKS} : 0U);
+  for (int i = 0; i < kMostOpenTries; ++i) {
+    UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
+    if (fd) return fd;
+    if (errno != EAGAIN && errno != EINTR) break;
+  }
+  return std::unexpected{errno};
+}
+
 Result<Resolved> Tree::walk(const Routed& routed, ResolveOptions options) const {
+  options.refuses_links = refuses_links_;
   return resolve(roots_, routed.root, routed.names, routed.split.directory, options, routed.path);
 }
 
@@ -261,18 +273,18 @@ Result<Tree> Tree::reopened() const {
   Tree tree;
   tree.kernel_resolves_ = kernel_resolves_;
   for (const RootDirectory& root : roots_) {
-    if (is_alive(root)) {
-      tree.roots_.push_back({.fd = duplicate(root.fd),
-                             .names = root.names,
-                             .real = root.real,
-                             .access = root.access,
-                             .status = root.status,
-                             .system = root.system,
-                             .holder = duplicate(root.holder)});
-      if (!tree.roots_.back().fd) return std::unexpected{system_error(errno, "open a root again")};
-      continue;
-    }
-    SKIFF_TRY(auto directory, find_again(root));
+    SKIFF_TRY(auto directory, is_alive(root) ? duplicate(root) : find_again(root));
+    tree.roots_.push_back(std::move(directory));
+  }
+  return tree;
+}
+
+Result<Tree> Tree::without_links() const {
+  Tree tree;
+  tree.kernel_resolves_ = kernel_resolves_;
+  tree.refuses_links_ = true;
+  for (const RootDirectory& root : roots_) {
+    SKIFF_TRY(auto directory, duplicate(root));
     tree.roots_.push_back(std::move(directory));
   }
   return tree;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,10 @@ class Tree {
   /// able to create names there. Errors: path_not_found when no such directory exists, path_escapes_root for a link.
   [[nodiscard]] Result<Tree> reopened() const;
 
-  /// The main root comes first. The roots are open while the tree lives.
+  /// The same tree, where no path leads through a link. Errors of all then: too_many_links also for the first link.
+  [[nodiscard]] Result<Tree> without_links() const;
+
+  /// The main one first. They are open as long as the tree lives.
   [[nodiscard]] const std::vector<RootDirectory>& roots() const noexcept { return roots_; }
 
   /// Whether this directory is a read-only root, which may lie inside a writable one.
@@ -80,12 +84,15 @@ class Tree {
  private:
   struct Routed;
   [[nodiscard]] Result<Routed> route(std::string_view path) const;
-  /// Opens the same object by the same path, at half the cost of /proc; none when the kernel now finds another object.
+  /// By the kernel's own walk: the descriptor, or the errno.
+  [[nodiscard]] std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char* path, int flags) const;
+  /// The same object by the same path, half as dear as by /proc; none when the kernel now finds something else.
   [[nodiscard]] UniqueFd open_again(std::string_view path, int flags, const struct stat& expected) const;
   [[nodiscard]] Result<Resolved> walk(const Routed& routed, ResolveOptions options) const;
 
   std::vector<RootDirectory> roots_;
   bool kernel_resolves_ = false;
+  bool refuses_links_ = false;
 };
 
 }  // namespace skiff::fs

@@ -24,7 +24,8 @@ constexpr std::array kWriteQuery{
         "Octal, as 0644; default: that of the file that is replaced without set-id bits, or 0666 without the "
         "umask. Set-id bits need the scope admin",
         R"({"type":"string","pattern":"^[0-7]{1,4}$"})"},
-    QueryParameter{"uid", "Owner", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
+    QueryParameter{"uid", "Owner; a link is followed only to where this user may write",
+                   R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"gid", "Group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"mtime", "Modification time in seconds since 1970, as 1700000000.25",
                    R"({"type":"string","pattern":"^-?[0-8]?[0-9]{1,9}([.][0-9]{1,9})?$"})"},

@@ -144,3 +144,80 @@ def test_a_link_of_a_lesser_user_gives_nothing_of_roots_away(start_client):  # n
     answer = client.door.request("POST", f"/files?path={client.agent.root}/home/own&username=nobody", body=b"x",
                                  headers={"Content-Type": "application/octet-stream"})
     assert answer.status == 200 and (home / "there").stat().st_uid == NOBODY
+
+
+def planted(agent):
+    """A directory of nobody's with links to one of root's alone, which has a file that everybody may read."""
+    home, secret = agent.root / "home", agent.root / "secret"
+    home.mkdir()
+    secret.mkdir(0o700)
+    (secret / "key").write_text("root's")
+    (secret / "open").mkdir(0o777)
+    (secret / "open").chmod(0o777)
+    for name, target in (("way", "../secret"), ("new", "../secret/new"), ("inner", "../secret/open")):
+        (home / name).symlink_to(target)
+        os.chown(home / name, NOBODY, NOBODY, follow_symlinks=False)
+    (home / "own").write_text("nobody's")
+    for path in (home / "own", home):
+        os.chown(path, NOBODY, NOBODY)
+    return home, secret
+
+
+def contents(directory):
+    return sorted((str(path.relative_to(directory)), path.lstat().st_uid) for path in directory.rglob("*"))
+
+
+@pytest.mark.parametrize("method, message", [
+    ("MakeDir", {"path": "home/way/d"}), ("MakeDir", {"path": "home/way/d/e"}), ("MakeDir", {"path": "home/inner/d"}),
+    ("Move", {"source": "home/own", "destination": "home/way/key"}), ("Move", {"source": "home/own", "destination": "home/way/d/own"}),
+    ("Move", {"source": "home/way/key", "destination": "home/got"}), ("Move", {"source": "home/inner", "destination": "home/way/inner"}),
+    ("Remove", {"path": "home/way/key"}), ("Remove", {"path": "home/way/open"})])
+def test_changes_through_a_link_have_the_rights_of_who_may_have_made_it(start_client, method, message):  # noqa: F811
+    client = start_client()
+    home, secret = planted(client.agent)
+    before = contents(secret), contents(home)
+    full = {key: f"{client.agent.root}/{path}" for key, path in message.items()}
+    answer = client.door.request("POST", f"/filesystem.Filesystem/{method}", json=full, headers={**UNARY, "Authorization": AS_NOBODY})
+    assert answer.status == 403, answer
+    assert (contents(secret), contents(home)) == before
+    # Without a link on the way the path alone says what is meant: the client has chosen it.
+    plain = {key: path.replace("home/way", "secret").replace("home/inner", "secret/open") for key, path in full.items()}
+    answer = client.door.request("POST", f"/filesystem.Filesystem/{method}", json=plain, headers={**UNARY, "Authorization": AS_NOBODY})
+    assert answer.status == 200, answer
+
+
+def test_links_to_where_a_user_may_write_itself_are_followed(start_client):  # noqa: F811
+    client = start_client()
+    home, _ = planted(client.agent)
+    (home / "real").mkdir()
+    os.chown(home / "real", NOBODY, NOBODY)
+    (home / "link").symlink_to("real")
+    headers = {**UNARY, "Authorization": AS_NOBODY}
+    for method, message in (("MakeDir", {"path": "home/link/d/e"}), ("Move", {"source": "home/own", "destination": "home/link/d/own"})):
+        full = {key: f"{client.agent.root}/{path}" for key, path in message.items()}
+        assert client.door.request("POST", f"/filesystem.Filesystem/{method}", json=full, headers=headers).status == 200
+    answer = client.door.request("POST", f"/files?path={client.agent.root}/home/link/new/f&username=nobody", body=b"x" * 100_000,
+                                 headers={"Content-Type": "application/octet-stream"})
+    assert answer.status == 200
+    assert contents(home / "real") == [("d", NOBODY), ("d/e", NOBODY), ("d/own", NOBODY), ("new", NOBODY), ("new/f", NOBODY)]
+    answer = client.door.request("POST", "/filesystem.Filesystem/Remove", json={"path": f"{client.agent.root}/home/link/d"}, headers=headers)
+    assert answer.status == 200 and contents(home / "real") == [("new", NOBODY), ("new/f", NOBODY)]
+
+
+@pytest.mark.parametrize("size", [1, 3 << 20])
+@pytest.mark.parametrize("path", ["way/new", "new", "way/d/new", "inner/new"])
+@pytest.mark.parametrize("owner", [f"uid={NOBODY}", f"uid={NOBODY}&gid={NOBODY}", f"gid={NOBODY}"])
+def test_nothing_is_given_away_through_a_link(agent, owner, path, size):
+    _, secret = planted(agent)
+    before = contents(secret)
+    agent.request("PUT", f"/v1/files/home/{path}?{owner}", body=b"x" * size).problem(403, "permission_denied")
+    assert contents(secret) == before
+    assert agent.request("PUT", f"/v1/files/{path.replace('way', 'secret').replace('inner', 'secret/open')}?{owner}", body=b"x" * size).status == 201
+
+
+def test_a_link_to_where_the_owner_may_write_is_followed(agent):
+    home, _ = planted(agent)
+    (home / "link").symlink_to("own")
+    for size in (1, 3 << 20):
+        answer = agent.request("PUT", f"/v1/files/home/link?uid={NOBODY}&gid={NOBODY}", body=b"x" * size)
+        assert answer.status == 200 and (home / "own").stat().st_size == size and (home / "own").stat().st_uid == NOBODY

@@ -1,18 +1,24 @@
 #include "runtime/api/files/bytes.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/decimal.hpp"
 #include "fs/content/append.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
+#include "fs/path/change_for.hpp"
 #include "fs/tree/change.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/edits.hpp"
 #include "runtime/api/files/transfer.hpp"
+#include "sessions/process/users.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -86,22 +92,47 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   return options;
 }
 
+/// For whom a file is; none: for the agent's own user, or for nobody else by name.
+Result<std::optional<fs::Asker>> asker_of(const fs::Attributes& asked) {
+  const uid_t uid = asked.uid.value_or(::geteuid());
+  if (uid == ::geteuid() && asked.gid.value_or(::getegid()) == ::getegid()) return std::nullopt;
+  const std::string group = asked.gid ? ':' + std::to_string(*asked.gid) : std::string{};
+  SKIFF_TRY(auto found, sessions::look_up_user(std::to_string(uid) + group));
+  // A user's name may be a number.
+  return fs::Asker{.uid = uid, .gid = asked.gid.value_or(found.gid), .groups = std::move(found.groups)};
+}
+
+struct Begun {
+  fs::Writer writer;
+  std::optional<fs::Asker> asker;
+  fs::Rights rights;
+};
+
 Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOptions options) {
   const auto& framing = call.http.request().body;
   using Kind = protocol::BodyFraming::Kind;
   if (framing.kind == Kind::none || (framing.kind == Kind::length && framing.length <= kSmallFile)) {
     SKIFF_CO_TRY(auto body, co_await call.http.read_body(kSmallFile));
-    auto work = [&](const std::stop_token& stop) {
-      return fs::write_file(*file.tree, file.path, body, std::move(options), stop);
+    auto work = [&](const std::stop_token& stop) -> Result<fs::Written> {
+      SKIFF_TRY(const auto asker, asker_of(options.attributes));
+      return fs::change_for(asker, *file.tree, file.path, [&](const fs::Tree& in, fs::Rights) {
+        return fs::write_file(in, file.path, body, options, stop);
+      });
     };
     co_return co_await on_disk(call, std::move(work));
   }
-  auto begin = [&](const std::stop_token& stop) {
-    return fs::Writer::begin(*file.tree, file.path, std::move(options), stop);
+  auto begin = [&](const std::stop_token& stop) -> Result<Begun> {
+    SKIFF_TRY(auto asker, asker_of(options.attributes));
+    return fs::change_for(asker, *file.tree, file.path, [&](const fs::Tree& in, fs::Rights rights) -> Result<Begun> {
+      SKIFF_TRY(auto writer, fs::Writer::begin(in, file.path, options, stop));
+      return Begun{.writer = std::move(writer), .asker = asker, .rights = rights};
+    });
   };
-  SKIFF_CO_TRY(auto writer, co_await on_disk(call, std::move(begin)));
-  SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.disk, body_of(&call.http), &writer));
-  auto commit = [&](const std::stop_token& stop) { return writer.commit(stop); };
+  SKIFF_CO_TRY(auto begun, co_await on_disk(call, std::move(begin)));
+  SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.disk, body_of(&call.http), &begun.writer));
+  auto commit = [&](const std::stop_token& stop) {
+    return fs::go_on_for(begun.asker, begun.rights, file.path, [&] { return begun.writer.commit(stop); });
+  };
   co_return co_await on_disk(call, std::move(commit));
 }
 

@@ -45,38 +45,34 @@ std::string disposition(std::string_view path) {
 struct Upload {
   std::string path;  ///< absolute
   fs::Writer writer;
+  fs::Rights rights;
 };
 Task<Result<Upload>> begin_upload(Call* call, const Place* place, const Metadata* metadata, std::string given) {
   if (given.empty()) co_return fail(Errc::missing_field, "path: this parameter is needed", "path");
   SKIFF_CO_TRY(auto path, place->resolve(given));
-  auto begin = [&]() -> Result<fs::Writer> {
-    if (const auto there = fs::look_at(*place->tree, path, fs::Links::follow);
+  auto begin = [&](const fs::Tree& in, fs::Rights rights) -> Result<Upload> {
+    if (const auto there = fs::look_at(in, path, fs::Links::follow);
         there && there->entry.type == fs::EntryType::directory) {
       return fail(Errc::is_a_directory, '"' + path + "\" is a directory");
     }
-    SKIFF_TRY_VOID(place->make_directories(path.substr(0, path.rfind('/'))));
-    fs::WriteOptions options;
+    SKIFF_TRY_VOID(place->make_directories(in, path.substr(0, path.rfind('/'))));
+    fs::WriteOptions options{.attributes = place->owner()};
     options.attributes.not_kept = kMetadataAttribute;
-    if (!place->is_own_user) {
-      options.distrusts_links = true;
-      options.attributes.uid = place->user.uid;
-      options.attributes.gid = place->user.gid;
-    }
-    SKIFF_TRY(auto writer, fs::Writer::begin(*place->tree, path, std::move(options)));
+    SKIFF_TRY(auto writer, fs::Writer::begin(in, path, std::move(options)));
     SKIFF_TRY_VOID(set_metadata(writer.fd(), *metadata));
-    return writer;
+    return Upload{.path = path, .writer = std::move(writer), .rights = rights};
   };
-  auto writer = co_await call->agent().disk.run(std::move(begin));
-  if (!writer) co_return std::unexpected{place->explain(std::move(writer.error()), path)};
-  co_return Upload{.path = std::move(path), .writer = std::move(*writer)};
+  auto work = [&] { return place->change(path, begin); };
+  auto upload = co_await call->agent().disk.run(std::move(work));
+  if (!upload) upload.error() = place->explain(std::move(upload.error()), path);
+  co_return upload;
 }
 
-Task<Result<>> commit(Call* call, Upload* upload) {
-  auto work = [&]() -> Result<> {
-    SKIFF_TRY_VOID(upload->writer.commit());
-    return {};
-  };
-  co_return co_await call->agent().disk.run(std::move(work));
+Task<Result<>> commit(Call* call, const Place* place, Upload* upload) {
+  auto finish = [&] { return upload->writer.commit(); };
+  auto work = [&] { return fs::go_on_for(place->asker, upload->rights, upload->path, finish); };
+  SKIFF_CO_TRY_VOID(co_await call->agent().disk.run(std::move(work)));
+  co_return Result<>{};
 }
 
 void append_uploaded(std::string& out, const std::string& path, const Metadata& metadata) {
@@ -112,7 +108,7 @@ Task<Result<std::string>> take_parts(Call* call, const Place* place, const Metad
     }
     api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
     SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().disk, std::move(source), &upload.writer));
-    SKIFF_CO_TRY_VOID(co_await commit(call, &upload));
+    SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
     append_uploaded(taken, upload.path, *metadata);
   }
   if (taken.size() == 1) co_return fail(Errc::invalid_request, "the form has no part \"file\"");
@@ -130,7 +126,7 @@ Task<Result<std::string>> take_octets(Call* call, const Place* place, const Meta
     stored = co_await api::store_bytes(&call->agent().disk, api::body_of(&http), &upload.writer);
   }
   if (!stored) co_return std::unexpected{std::move(stored.error())};
-  SKIFF_CO_TRY_VOID(co_await commit(call, &upload));
+  SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
   std::string taken{'['};
   append_uploaded(taken, upload.path, *metadata);
   co_return taken + ']';

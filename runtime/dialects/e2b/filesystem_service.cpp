@@ -100,18 +100,17 @@ Task<Result<std::string>> stat_entry(Call* call, std::string text) {
 Task<Result<std::string>> make_dir(Call* call, std::string text) {
   SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
   const auto& [place, message, path] = asked;
-  auto work = [&]() -> Result<std::string> {
-    if (const auto there = fs::look_at(*place.tree, path, fs::Links::follow)) {
+  auto make = [&](const fs::Tree& in, fs::Rights) -> Result<std::string> {
+    if (const auto there = fs::look_at(in, path, fs::Links::follow)) {
       if (there->entry.type != fs::EntryType::directory) {
         return fail(Errc::not_a_directory, '"' + path + "\" exists, and is not a directory");
       }
       return fail(Errc::already_exists, "directory \"" + path + "\" exists");
     }
-    if (auto made = place.make_directories(path); !made) {
-      return std::unexpected{place.explain(std::move(made.error()), path)};
-    }
+    SKIFF_TRY_VOID(place.make_directories(in, path));
     return entry_answer(place, path);
   };
+  auto work = [&] { return place.change(path, make); };
   co_return co_await call->agent().disk.run(std::move(work));
 }
 
@@ -121,20 +120,23 @@ Task<Result<std::string>> move_entry(Call* call, std::string text) {
   SKIFF_CO_TRY(auto place, co_await find_place(call, std::move(user)));
   SKIFF_CO_TRY(auto from, place.resolve(message.source));
   SKIFF_CO_TRY(auto to, place.resolve(message.destination));
-  auto work = [&](const std::stop_token& stop) -> Result<std::string> {
-    if (auto seen = fs::look_at(*place.tree, from); !seen) {
-      return std::unexpected{place.explain(std::move(seen.error()), from)};
-    }
-    Result<> moved = place.make_directories(to.substr(0, to.rfind('/')));
-    if (moved && from != to) {
-      fs::Transfer options;
-      options.existing = fs::Existing::replace;
-      options.stop = stop;
-      auto done = fs::move(*place.tree, from, to, options);
-      if (!done) moved = std::unexpected{std::move(done.error())};
-    }
-    if (!moved) return std::unexpected{place.explain(std::move(moved.error()), to)};
-    return entry_answer(place, to);
+  auto work = [&](const std::stop_token& stop) {
+    auto move = [&](const fs::Tree& in, fs::Rights) -> Result<std::string> {
+      if (auto seen = fs::look_at(in, from); !seen) {
+        return std::unexpected{place.explain(std::move(seen.error()), from)};
+      }
+      Result<> moved = place.make_directories(in, to.substr(0, to.rfind('/')));
+      if (moved && from != to) {
+        fs::Transfer options;
+        options.existing = fs::Existing::replace;
+        options.stop = stop;
+        auto done = fs::move(in, from, to, options);
+        if (!done) moved = std::unexpected{std::move(done.error())};
+      }
+      if (!moved) return std::unexpected{place.explain(std::move(moved.error()), to)};
+      return entry_answer(place, to);
+    };
+    return place.change(to, move);
   };
   co_return co_await run_long(call, std::move(work));
 }
@@ -154,7 +156,10 @@ Task<Result<std::string>> list_dir(Call* call, std::string text) {
 Task<Result<std::string>> remove_entry(Call* call, std::string text) {
   SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
   auto work = [&](const std::stop_token& stop) -> Result<std::string> {
-    auto removed = fs::remove(*asked.place.tree, asked.path, fs::Contents::remove, {}, stop);
+    auto remove = [&](const fs::Tree& in, fs::Rights) {
+      return fs::remove(in, asked.path, fs::Contents::remove, {}, stop);
+    };
+    auto removed = asked.place.change(asked.path, remove);
     if (!removed && removed.error().code != Errc::path_not_found) {
       return std::unexpected{asked.place.explain(std::move(removed.error()), asked.path)};
     }

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "fs/path/owner.hpp"
 #include "fs/tree/change.hpp"
 #include "protocol/json/base64.hpp"
 #include "sessions/registry.hpp"
@@ -81,18 +80,26 @@ Error Place::explain(Error error, const std::string& path) const {
   return error;
 }
 
-Result<> Place::make_directories(const std::string& path) const {
-  if (const auto there = tree->open_object(path, fs::Links::follow);
-      there || there.error().code != Errc::path_not_found) {
-    return there ? Result<>{} : std::unexpected{there.error()};
+fs::Attributes Place::owner() const {
+  fs::Attributes attributes;
+  if (asker) {
+    attributes.uid = asker->uid;
+    attributes.gid = asker->gid;
   }
-  std::optional<fs::MadeFor> owner;
-  if (!is_own_user) {
-    SKIFF_TRY(auto made, fs::MadeFor::begin(user.uid, user.gid, path));
-    owner.emplace(std::move(made));
+  return attributes;
+}
+
+Result<> Place::make_directories(const fs::Tree& in, const std::string& path) const {
+  if (const auto there = in.open_object(path, fs::Links::follow); there || there.error().code != Errc::path_not_found) {
+    return there ? Result<>{} : std::unexpected{explain(there.error(), path)};
   }
-  SKIFF_TRY_VOID(fs::make_directory(*tree, path, fs::Parents::make));
-  return {};
+  std::optional<fs::MadeFor> made_for;
+  if (asker) {
+    SKIFF_TRY(auto begun, fs::MadeFor::begin(asker->uid, asker->gid, path));
+    made_for.emplace(std::move(begun));
+  }
+  auto made = fs::make_directory(in, path, fs::Parents::make);
+  return made ? Result<>{} : std::unexpected{explain(std::move(made.error()), path)};
 }
 
 Result<std::string> basic_user(const protocol::Headers& headers) {
@@ -121,11 +128,14 @@ Task<Result<Place>> find_place(Call* call, std::string name) {
     auto look = [&] { return look_up(name, *own, *tree, root, workdir); };
     SKIFF_CO_TRY(found, co_await agent.disk.run(std::move(look)));
   }
-  const bool is_own = found.user.uid == own->uid && found.user.gid == own->gid;
+  std::optional<fs::Asker> asker;
+  if (found.user.uid != own->uid || found.user.gid != own->gid) {
+    asker = fs::Asker{.uid = found.user.uid, .gid = found.user.gid, .groups = found.user.groups};
+  }
   co_return Place{.session = std::move(session),
                   .tree = std::move(tree),
                   .user = std::move(found.user),
-                  .is_own_user = is_own,
+                  .asker = std::move(asker),
                   .base = std::move(found.base)};
 }
 

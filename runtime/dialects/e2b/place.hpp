@@ -1,12 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "fs/path/tree.hpp"
+#include "fs/content/target.hpp"
+#include "fs/path/change_for.hpp"
 #include "runtime/dialects/e2b/state.hpp"
 #include "sessions/process/users.hpp"
 
@@ -24,8 +27,8 @@ struct Place {
   std::shared_ptr<sessions::Session> session;
   std::shared_ptr<const fs::Tree> tree;
   sessions::Credentials user;
-  bool is_own_user = true;  ///< the agent's
-  std::string base;         ///< where relative paths begin: /init's directory, the user's home, or the root
+  std::optional<fs::Asker> asker;  ///< none: the agent's own user
+  std::string base;                ///< where relative paths begin: /init's directory, the user's home, or the root
 
   /// Errors: as `absolute_path`.
   [[nodiscard]] Result<std::string> resolve(std::string_view path) const {
@@ -33,9 +36,16 @@ struct Place {
   }
   /// Says what to do about a path that is outside of the root.
   [[nodiscard]] Error explain(Error error, const std::string& path) const;
-  /// Makes the directory with all that is missing on the way to it, all of it the user's. It blocks. Errors:
+  /// What a file of the user's is given.
+  [[nodiscard]] fs::Attributes owner() const;
+  /// Runs `work(tree, rights)`, a change that the user asks for, as `fs::change_for` has it. It blocks.
+  template <class Work>
+  [[nodiscard]] auto change(const std::string& path, Work work) const {
+    return fs::change_for(asker, *tree, path, std::move(work));
+  }
+  /// Within a change: makes the directory with all that is missing on the way to it, all of it the user's. Errors:
   /// permission_denied where the agent may not make something for another user.
-  [[nodiscard]] Result<> make_directories(const std::string& path) const;
+  [[nodiscard]] Result<> make_directories(const fs::Tree& in, const std::string& path) const;
 };
 
 /// `user`: a name, or empty for the one by default. Errors: user_not_found.

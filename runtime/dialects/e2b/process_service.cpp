@@ -62,7 +62,7 @@ Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   for (const auto* variables : {&state.env, &message.envs}) {
     for (const auto& [name, value] : *variables) wanted.env.insert_or_assign(name, value);
   }
-  if (!place.is_own_user) wanted.user = place.user.name;
+  if (place.asker) wanted.user = place.user.name;
   wanted.stdin_open = message.stdin_open || message.pty;
   wanted.tty = message.pty;
   if (agent.settings.e2b_deadline == "kill") wanted.timeout = call->time();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "tests/support/files_test.hpp"
 #include "tests/support/in_child.hpp"
@@ -52,6 +53,49 @@ TEST_F(OwnerTest, RefusesWhatItMayNot) {
                          EPERM);
   } else {
     EXPECT_EQ(test::word(MadeFor::begin(::geteuid() + 1, 1, "d")), "permission_denied");
+  }
+  EXPECT_EQ(::setfsuid(static_cast<uid_t>(-1)), static_cast<int>(::geteuid()));
+}
+
+TEST_F(OwnerTest, ActsWithTheRightsOfAnotherUserAndThenItsOwnAgain) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_EQ(::chmod(root.c_str(), 0755), 0);
+  std::filesystem::create_directory(root / "own");
+  std::filesystem::create_directory(root / "shared");
+  ASSERT_EQ(::chown((root / "shared").c_str(), 0, 34567), 0);
+  ASSERT_EQ(::chmod((root / "shared").c_str(), 0770), 0);
+  const Asker asker{.uid = 12345, .gid = 23456, .groups = {34567}};
+  {
+    auto begun = ActingAs::begin(asker, "d");
+    ASSERT_TRUE(begun);
+    const ActingAs acting{std::move(*begun)};
+    EXPECT_EQ(::mkdirat(directory.get(), "own/d", 0755), -1);
+    EXPECT_EQ(errno, EACCES);
+    EXPECT_EQ(::mkdirat(directory.get(), "shared/d", 0755), 0);
+    EXPECT_EQ(::fchownat(directory.get(), "shared/d", 1, 1, 0), -1);
+    // Who makes something for somebody else meanwhile has no more rights.
+    for (const auto& [uid, gid] : {std::pair{1U, 1U}, {0U, 0U}, {asker.uid, 0U}}) {
+      EXPECT_EQ(test::word(MadeFor::begin(uid, gid, "d")), "permission_denied");
+    }
+    auto same = MadeFor::begin(asker.uid, asker.gid, "d");
+    EXPECT_TRUE(same);
+    EXPECT_EQ(::mkdirat(directory.get(), "own/d", 0755), -1);
+  }
+  EXPECT_EQ(look("shared/d").st_uid, 12345U);
+  EXPECT_EQ(look("shared/d").st_gid, 23456U);
+  EXPECT_EQ(::fchownat(directory.get(), "shared/d", 1, 1, 0), 0);
+  ASSERT_EQ(::chmod((root / "own").c_str(), 0), 0);
+  EXPECT_EQ(::mkdirat(directory.get(), "own/d", 0755), 0);
+  EXPECT_EQ(look("own/d").st_uid, 0U);
+}
+
+TEST_F(OwnerTest, ActsForNobodyWhereItMayNot) {
+  EXPECT_EQ(test::word(ActingAs::begin({.uid = ::geteuid(), .gid = 1}, "d")), "permission_denied");
+  if (::geteuid() == 0) {
+    for (const long call : {SYS_capset, SYS_setgroups}) {
+      test::expect_without(
+          [] { EXPECT_EQ(test::word(ActingAs::begin({.uid = 1, .gid = 1}, "d")), "permission_denied"); }, call, EPERM);
+    }
   }
   EXPECT_EQ(::setfsuid(static_cast<uid_t>(-1)), static_cast<int>(::geteuid()));
 }

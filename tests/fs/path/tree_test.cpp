@@ -148,6 +148,28 @@ TEST_F(TreeTest, FollowsLinksThatStayInside) {
   EXPECT_EQ(word(tree.open_directory("folder")), "ok");
 }
 
+TEST_F(TreeTest, LeadsThroughNoLinkWhereNoneIsWanted) {
+  stdfs::create_directories(root / "a/b");
+  put(root / "a/b/c", "hello");
+  stdfs::create_directory_symlink("a", root / "way");
+  stdfs::create_symlink("a/b/c", root / "file");
+  const auto plain = tree.without_links();
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(read(*plain, "a/b/c"), "hello");
+  EXPECT_EQ(read(*plain, (root / "a/b/c").string()), "hello");
+  for (const char* path : {"way/b/c", "file", "way/../a/b/c", "way/"}) {
+    EXPECT_EQ(word(plain->open_object(path, Links::follow)), "too_many_links") << path;
+  }
+  EXPECT_EQ(word(plain->locate("way/new", Links::keep, Parents::make)), "too_many_links");
+  EXPECT_EQ(word(plain->locate("way/d/new", Links::keep, Parents::make)), "too_many_links");
+  EXPECT_EQ(word(plain->locate("file", Links::follow)), "too_many_links");
+  EXPECT_FALSE(stdfs::exists(root / "a/d"));
+  // The link itself.
+  EXPECT_TRUE(plain->open_object("file", Links::keep));
+  EXPECT_TRUE(plain->locate("file", Links::keep));
+  EXPECT_TRUE(plain->locate("a/d/new", Links::follow, Parents::make));
+}
+
 TEST_F(TreeTest, RefusesLinksThatLeadOut) {
   stdfs::create_directory(root / "a");
   stdfs::create_symlink("../outside/secret", root / "relative");
