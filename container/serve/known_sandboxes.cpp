@@ -33,6 +33,7 @@ bool KnownSandboxes::Known::holds() const {
 void KnownSandboxes::forget(const std::string& tenant, const std::string& id) {
   ++changes_;
   known_.erase({tenant, id});
+  absent_.erase({tenant, id});
 }
 
 void KnownSandboxes::make_room() {
@@ -69,6 +70,7 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look_at_any
   }
   const std::uint64_t changes = changes_;
   SKIFF_CO_TRY(auto sighted, co_await fleet_->sight(which.first, which.second));
+  absent_.erase(which);
   auto known = std::make_shared<Known>();
   known->nonce = nonce_of(sighted.sandbox);
   if (sighted.sandbox.state != SandboxState::running) {
@@ -92,10 +94,29 @@ Task<Result<std::string>> KnownSandboxes::run_of(SandboxRef of) {
   co_return known->run;
 }
 
+bool KnownSandboxes::is_absent(const Which& which) {
+  const auto found = absent_.find(which);
+  if (found == absent_.end()) return false;
+  if (std::chrono::steady_clock::now() - found->second < kFresh) return true;
+  absent_.erase(found);
+  return false;
+}
+
+void KnownSandboxes::note_absent(Which which) {
+  // Whoever needs one of them looks again.
+  if (absent_.size() >= kMostAbsent) absent_.clear();
+  absent_.insert_or_assign(std::move(which), std::chrono::steady_clock::now());
+}
+
 Task<Result<std::string>> KnownSandboxes::nonce(SandboxRef of) {
+  Which which{of.tenant, of.sandbox};
+  if (is_absent(which)) co_return std::unexpected{no_such_sandbox(of.sandbox)};
+  const std::uint64_t changes = changes_;
   std::optional<Sandbox> asleep;
-  SKIFF_CO_TRY(auto known, co_await look_at_any(std::move(of), &asleep));
-  co_return known->nonce;
+  auto known = co_await look_at_any(std::move(of), &asleep);
+  if (known) co_return (*known)->nonce;
+  if (known.error().code == Errc::sandbox_not_found && changes == changes_) note_absent(std::move(which));
+  co_return std::unexpected{std::move(known.error())};
 }
 
 Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Look how) {

@@ -29,6 +29,8 @@ class KnownSandboxes {
   static constexpr std::chrono::milliseconds kFresh{1000};
   /// Sandboxes: those that were asked for last. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
+  /// What was not there, and is not looked for again for `kFresh`: a stranger's signature has all tenants looked at.
+  static constexpr std::size_t kMostAbsent = 10'000;
   /// Ways of one sandbox: they differ by whom their tokens are for, what they allow and their ends.
   static constexpr std::size_t kMostWays = 16;
   /// For so long a token is used again; it lives that much longer than the request that it was made for may last.
@@ -44,11 +46,15 @@ class KnownSandboxes {
   [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of);
   [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look);
 
-  /// `nonce_of` its record, whether it runs or not.
+  /// `nonce_of` its record, whether it runs or not. What was not there is not looked for again for `kFresh`, unless this
+  /// process has made it since: so long may the credentials of one be refused that another process has just made.
   [[nodiscard]] Task<Result<std::string>> nonce(SandboxRef of);
 
   void forget(const std::string& tenant, const std::string& id);
-  void clear() noexcept { known_.clear(); }
+  void clear() noexcept {
+    known_.clear();
+    absent_.clear();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
 
  private:
@@ -73,12 +79,15 @@ class KnownSandboxes {
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
   /// The same of one that may be asleep: then what was found is not kept, and its run is empty.
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look_at_any(SandboxRef of, std::optional<Sandbox>* asleep);
+  [[nodiscard]] bool is_absent(const Which& which);
+  void note_absent(Which which);
   void make_room();
 
   Fleet* fleet_;
   const std::size_t most_;
   std::map<Which, std::shared_ptr<Known>> known_;
-  std::uint64_t changes_ = 0;  ///< that were told of
+  std::map<Which, SteadyTime> absent_;  ///< when it was looked for
+  std::uint64_t changes_ = 0;           ///< that were told of
 };
 
 }  // namespace skiff::container::serve

@@ -101,6 +101,7 @@ NOT_SHARED = {
     "container/serve/followers.cpp:kLookAtOnce": TURN,
     "container/serve/known_sandboxes.hpp:kMost": CACHE,
     "container/serve/known_sandboxes.hpp:kMostWays": CACHE,
+    "container/serve/known_sandboxes.hpp:kMostAbsent": CACHE,
     "runtime/api/sockets/connect_socket.cpp:kMostChannels": ONE_CLIENT,
     "runtime/api/sockets/channel.cpp:kMostEnds": ONE_CLIENT,
     "runtime/dialects/kubebox/connection.cpp:kMostStreams": ONE_CLIENT,

@@ -83,7 +83,6 @@ TESTED_ELSEWHERE = {
     "container/agent/relay.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/sandbox/traced_driver.cpp": "tests/integration/test_launcher_traces.py drives it through the real binaries",
     "container/serve/api_document.cpp": "tests/integration/test_serve.py drives it through the real binaries",
-    "container/serve/door.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/e2b_routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/event_routes.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
     "container/serve/followers.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",

@@ -94,6 +94,10 @@ struct KnownWorld {
     auto found = co_await self->known.run_of({.tenant = std::move(tenant), .sandbox = "box"});
     co_return found ? *found : std::string{name(found.error().code)};
   }
+  static Task<std::string> nonce(KnownWorld* self, std::string id) {
+    auto found = co_await self->known.nonce({.tenant = "a", .sandbox = std::move(id)});
+    co_return found ? "there" : std::string{name(found.error().code)};
+  }
   CountedTenants tenants;
   CountingDriver& hosted = tenants.hosted;
   NoKeys store;
@@ -180,6 +184,29 @@ CO_TEST(KnownSandboxes, AreLookedAtAgainWhereNothingTells) {
   all.hosted.boxes.clear();
   while (co_await KnownWorld::run(&all) == run) co_await test::pause(10ms);
   EXPECT_EQ(co_await KnownWorld::run(&all), "sandbox_not_found");
+}
+
+CO_TEST(KnownSandboxes, ThatAreNotThereAreAskedForOnce) {
+  KnownWorld all;
+  const int before = all.hosted.gets;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(co_await KnownWorld::nonce(&all, "none"), "sandbox_not_found");
+  EXPECT_LE(all.hosted.gets - before, 2) << "a look holds for a second";
+  // Whatever this process changes is looked at anew.
+  (void)co_await all.fleet.remove("a", "none");
+  all.hosted.put("none", "a");
+  EXPECT_EQ(co_await KnownWorld::nonce(&all, "none"), "there");
+  // Who asks for a sandbox itself, as it may be another process that has made it, is told how it is.
+  EXPECT_EQ(co_await KnownWorld::run(&all, "b"), "sandbox_not_found");
+  all.hosted.boxes["box"].owner = "b";
+  EXPECT_NE(co_await KnownWorld::run(&all, "b"), "sandbox_not_found");
+}
+
+CO_TEST(KnownSandboxes, ThatAreNotThereAreLookedForAgain) {
+  KnownWorld all;
+  all.hosted.boxes.clear();
+  EXPECT_EQ(co_await KnownWorld::nonce(&all, "box"), "sandbox_not_found");
+  all.hosted.put("box", "a");
+  while (co_await KnownWorld::nonce(&all, "box") != "there") co_await test::pause(10ms);
 }
 
 CO_TEST(KnownSandboxes, AreTheirTenantsAlone) {
