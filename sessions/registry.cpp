@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -209,7 +210,8 @@ Task<> Registry::forget(std::shared_ptr<Session> session) {
 }
 
 Task<> Registry::drain() {
-  const auto all = sessions();
+  auto all = sessions();
+  std::ranges::copy(trial_.close(), std::back_inserter(all));
   for (const auto& session : all) {
     for (const auto& command : session->commands()) command->end(Cause::shutdown);
   }

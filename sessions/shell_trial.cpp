@@ -59,7 +59,16 @@ std::unexpected<Error> unsuitable(const std::string& shell, const SessionSpec& w
   return fail(Errc::shell_unsuitable, std::move(message), "/shell");
 }
 
+std::unexpected<Error> stops() {
+  return fail(Errc::draining, "the agent is stopping and takes no new work");
+}
+
 }  // namespace
+
+std::vector<std::shared_ptr<Session>> ShellTrial::close() {
+  closed_ = true;
+  return {running_.begin(), running_.end()};
+}
 
 Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules) {
   if (!wanted.stateful_shell && !wanted.login_shell) co_return Result<>{};
@@ -67,6 +76,7 @@ Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root, std::share
   auto look = [&shell, &wanted] { return trial_key(shell, wanted); };
   const std::string key = co_await supervisor_.disk.run(std::move(look));
   if (passed_.contains(key) || supervisor_.live >= supervisor_.limits.live_commands) co_return Result<>{};
+  if (closed_) co_return stops();
   if (supervisor_.before_start && !supervisor_.before_start()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(co_await run(std::move(wanted), std::move(root), std::move(rules)));
   if (passed_.size() >= kMostPassed) passed_.clear();
@@ -89,6 +99,13 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
   Session::Place place{.root = std::move(root), .tree = nullptr, .rules = std::move(rules)};
   const auto session =
       std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), [] {});
+  struct Running {
+    ~Running() { all.remove(session); }
+    std::list<std::shared_ptr<Session>>& all;
+    const std::shared_ptr<Session>& session;
+  };
+  running_.push_back(session);
+  const Running running{running_, session};
   auto user = co_await session->find_user(std::nullopt);
   Result<> outcome{};
   const std::span<const TrialLine> lines =
@@ -106,7 +123,11 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
     co_await command->gone();
     const ExitStatus ended = command->exit_status().value_or(ExitStatus{});
     const bool saved = !wanted.stateful_shell || ended.state_saved == StateSaved::saved;
-    if (ended.exit_code != status || !saved) outcome = unsuitable(session->spec().shell.value_or(""), wanted, ended);
+    if (ended.cause == Cause::shutdown) {
+      outcome = stops();
+    } else if (ended.exit_code != status || !saved) {
+      outcome = unsuitable(session->spec().shell.value_or(""), wanted, ended);
+    }
     if (!outcome) break;
   }
   co_await session->close(Cause::session_deleted);

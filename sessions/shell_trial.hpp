@@ -1,8 +1,10 @@
 #pragma once
 
+#include <list>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sessions/session.hpp"
 
@@ -16,8 +18,12 @@ class ShellTrial {
       : supervisor_{supervisor}, ledger_{ledger}, ground_{ground} {}
 
   /// Runs nothing for a session that wants neither, for a shell that has passed, and while no command may be started.
-  /// It has the session's isolation and limits, but no variables, and no home, of it. Errors: shell_unsuitable.
+  /// It has the session's isolation and limits, but no variables, and no home, of it. Errors: shell_unsuitable,
+  /// draining.
   [[nodiscard]] Task<Result<>> pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules);
+
+  /// From now on nothing is run. The sessions of the trials that go on: their caller ends them.
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> close();
 
  private:
   [[nodiscard]] Task<Result<>> run(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules);
@@ -25,6 +31,8 @@ class ShellTrial {
   Supervisor& supervisor_;
   IdLedger& ledger_;
   Session::Ground& ground_;
+  bool closed_ = false;
+  std::list<std::shared_ptr<Session>> running_;
   std::set<std::string> passed_;  ///< by the file and what was wanted
 };
 

@@ -1,5 +1,11 @@
 #include "sessions/shell_trial.hpp"
 
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/beside.hpp"
+#include "tests/support/files_test.hpp"
 #include "tests/support/supervised.hpp"
 
 namespace skiff::sessions {
@@ -21,6 +27,28 @@ CO_TEST(ShellTrial, RefusesAShellThatKeepsNoState, Supervised& here) {
   const auto made = co_await here.registry.create(std::move(spec));
   EXPECT_TRUE(made);
   if (made) EXPECT_TRUE((*made)->commands().empty());
+}
+
+CO_TEST(ShellTrial, EndsWithTheAgent, Supervised& here) {
+  const std::string shell = here.directory.path() / "shell";
+  const std::string begun = here.directory.path() / "begun";
+  test::put(shell, "#!/bin/sh\n: > " + begun + "\nexec sleep 1000\n");
+  std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
+  std::optional<Errc> outcome;
+  const auto create = [](Supervised* on, std::string path, std::optional<Errc>* told) -> Task<> {
+    SessionSpec spec;
+    spec.id = "s";
+    spec.shell = std::move(path);
+    spec.stateful_shell = true;
+    const auto refused = co_await on->registry.create(std::move(spec));
+    *told = refused ? Errc::internal : refused.error().code;
+  };
+  const auto stop = [](Supervised* on, std::string file) -> Task<> {
+    while (!std::filesystem::exists(file)) co_await test::pause(std::chrono::milliseconds{5});
+    co_await on->registry.drain();
+  };
+  co_await run_beside(stop(&here, begun), create(&here, shell, &outcome));
+  EXPECT_EQ(outcome, Errc::draining);
 }
 
 }  // namespace
