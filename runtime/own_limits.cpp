@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 namespace skiff::runtime {
 namespace {
@@ -38,7 +40,7 @@ std::string_view needed(int resource) {
 /// A piece comes from the heap, not from a mapping of its own, which would go back to the system (M_MMAP_THRESHOLD,
 /// mallopt(3)). Its pages are not touched, so that they cost nothing.
 constexpr std::size_t kPiece = 120 * 1024;
-constexpr std::size_t kPieces = 4;
+constexpr std::size_t kPieces = 8;
 
 constexpr std::size_t kMostText = 4096;  // sixteen lines of 78 characters, and the head
 
@@ -57,9 +59,40 @@ OwnLimits::OwnLimits() : file_{::open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
   text_ = read_from_start(file_, buffer);
   // The last one is never given back: the end of the heap would go to the system (M_TRIM_THRESHOLD, mallopt(3)).
   while (reserve_.size() <= kPieces) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
+  current_ = this;
+  std::set_new_handler(&look_for_memory);
+}
+
+OwnLimits::~OwnLimits() {
+  std::set_new_handler(nullptr);
+  current_ = nullptr;
+}
+
+std::atomic<OwnLimits*> OwnLimits::current_{nullptr};
+
+void OwnLimits::look_for_memory() {
+  OwnLimits* const own = current_;
+  if (own == nullptr || !own->make_room()) throw std::bad_alloc{};
 }
 
 OwnLimits::Kept OwnLimits::keep() {
+  const std::lock_guard lock{mutex_};
+  Kept kept = take_back();
+  if (std::exchange(restored_meanwhile_, false)) kept.restored = true;
+  if (!kept.lost.empty()) give_reserve(kPieces);
+  return kept;
+}
+
+bool OwnLimits::make_room() noexcept {
+  const std::lock_guard lock{mutex_};
+  const Kept kept = take_back();
+  if (kept.restored) restored_meanwhile_ = true;
+  if (kept.lost.empty() || reserve_.size() == 1) return kept.restored;
+  give_reserve(1);
+  return true;
+}
+
+OwnLimits::Kept OwnLimits::take_back() noexcept {
   std::array<char, kMostText> buffer;
   const std::string_view text = read_from_start(file_, buffer);
   if (!text.empty() && text == text_) return {};
@@ -74,11 +107,13 @@ OwnLimits::Kept OwnLimits::keep() {
     if (all || (most.rlim_cur > now.rlim_cur && ::setrlimit(resource, &most) == 0)) kept.restored = true;
     if (!all && most.rlim_cur < wanted.rlim_cur && kept.lost.empty()) kept.lost = needed(resource);
   }
-  if (!kept.lost.empty() && reserve_.size() > 1) {
-    ::mallopt(M_ARENA_MAX, 1);  // a thread that has no heap of its own yet would get none, and no memory from this one
-    reserve_.erase(reserve_.begin(), reserve_.end() - 1);
-  }
   return kept;
+}
+
+/// The last piece stays.
+void OwnLimits::give_reserve(std::size_t pieces) noexcept {
+  ::mallopt(M_ARENA_MAX, 1);  // a thread that has no heap of its own yet would get none, and no memory from this one
+  while (pieces-- > 0 && reserve_.size() > 1) reserve_.erase(reserve_.begin());
 }
 
 }  // namespace skiff::runtime

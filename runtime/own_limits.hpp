@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +16,19 @@
 namespace skiff::runtime {
 
 /// The agent's own limits of resources (getrlimit(2)) as they were at its start. Its commands inherit them, and any
-/// process of its uid can lower them by prlimit(2).
+/// process of its uid can lower them by prlimit(2). That may happen between two looks at them, and the next step of the
+/// agent may need memory. So operator new looks at them, too, where there is no memory (std::set_new_handler). At most
+/// one object at a time.
 class OwnLimits {
  public:
   /// Remembers those of now.
   OwnLimits();
+  ~OwnLimits();
+  OwnLimits(const OwnLimits&) = delete;
+  OwnLimits& operator=(const OwnLimits&) = delete;
 
   struct Kept {
-    bool restored = false;  ///< soft limits had been lowered
+    bool restored = false;  ///< soft limits had been lowered, and are as before since the last time
     /// The name of one that is below what it was and without which the agent can't do its work; empty: none. Only
     /// CAP_SYS_RESOURCE raises a hard limit again.
     std::string_view lost = {};
@@ -31,10 +39,21 @@ class OwnLimits {
   [[nodiscard]] Kept keep();
 
  private:
+  /// Restores soft limits; where a limit is lost, gives one piece of the reserve to the heap, so that some is left for
+  /// the agent's end. Any thread. Throws std::bad_alloc when it has nothing more to give.
+  static void look_for_memory();
+  [[nodiscard]] bool make_room() noexcept;
+  [[nodiscard]] Kept take_back() noexcept;
+  void give_reserve(std::size_t pieces) noexcept;
+
+  static std::atomic<OwnLimits*> current_;
+
+  std::mutex mutex_;
   std::array<rlimit, RLIM_NLIMITS> limits_{};
   UniqueFd file_;     ///< /proc/self/limits; may be absent
   std::string text_;  ///< what it said
   std::vector<std::unique_ptr<char[]>> reserve_;
+  bool restored_meanwhile_ = false;  ///< by `make_room`; `keep` has not reported it yet
 };
 
 }  // namespace skiff::runtime

@@ -11,10 +11,14 @@ namespace {
 
 // Straight from the system: malloc would move its threshold up at the first free and then keep such blocks in its heap.
 char* map_block() {
-  void* const block =
-      ::mmap(nullptr, SegmentPool::kLargest, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) throw std::bad_alloc{};
-  return static_cast<char*>(block);
+  for (;;) {
+    void* const block =
+        ::mmap(nullptr, SegmentPool::kLargest, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block != MAP_FAILED) return static_cast<char*>(block);
+    const std::new_handler more = std::get_new_handler();
+    if (more == nullptr) throw std::bad_alloc{};
+    more();  // throws when there is no more
+  }
 }
 
 void unmap_block(char* block) noexcept {

@@ -147,7 +147,21 @@ def test_commands_get_the_limits_of_the_agents_start(agent, name):
     until(lambda: "they are as before" in agent.log(), what="the line that says so")
 
 
-@pytest.mark.parametrize("name, found_by", [*((name, "a command") for name in NEEDED if name != "NOFILE"), ("FSIZE", "a probe")])
+@pytest.mark.parametrize("name", ["AS", "DATA"])
+def test_what_needs_memory_before_a_command_begins_gets_it(agent, name):
+    """The request itself, which is read before anybody looks at limits."""
+    if os.environ.get("SKIFFD_SANITIZER"):
+        pytest.skip("a sanitizer needs memory of its own")
+    before = resource.prlimit(agent.pid, NUMBERS[name])
+    for _ in range(3):
+        lower(agent, name, (0, before[1]))
+        assert agent.run("wc -c", stdin="x" * (1 << 19))["stdout"].split() == [str(1 << 19)]
+        assert resource.prlimit(agent.pid, NUMBERS[name]) == before
+    until(lambda: "they are as before" in agent.log(), what="the line that says so")
+
+
+@pytest.mark.parametrize("name, found_by", [*((name, "a command") for name in NEEDED if name != "NOFILE"), ("FSIZE", "a probe"),
+                                             ("AS", "a large command"), ("DATA", "a large command")])
 def test_an_agent_that_can_not_work_any_more_ends_and_says_why(start_agent, name, found_by):
     if name in OF_MEMORY and os.environ.get("SKIFFD_SANITIZER"):
         pytest.skip("a sanitizer needs memory of its own")
@@ -157,7 +171,8 @@ def test_an_agent_that_can_not_work_any_more_ends_and_says_why(start_agent, name
     if found_by == "a probe":
         assert agent.request("GET", "/readyz").status == 503
     else:
-        answer = agent.request("POST", "/v1/commands", json={"argv": ["true"]})
+        stdin = {"stdin": "x" * 60_000} if found_by == "a large command" else {}
+        answer = agent.request("POST", "/v1/commands", json={"argv": ["true"], **stdin})
         assert (answer.status, answer.json()["code"]) == (503, "draining")
     status = agent.process.wait(60)
     # Without memory the C library may end it on its way out.

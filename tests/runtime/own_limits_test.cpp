@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <new>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/in_child.hpp"
@@ -81,6 +83,43 @@ TEST(OwnLimits, DoesNotMindAHardOneThatIsHighEnough) {
               if (!set(RLIMIT_FSIZE, 1 << 20, 1 << 20)) return 2;
               const OwnLimits::Kept kept = own.keep();
               return kept.restored || !kept.lost.empty() ? 3 : 0;
+            }),
+            0);
+}
+
+/// Whether operator new finds more memory.
+bool finds_memory() {
+  try {
+    std::get_new_handler()();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+TEST(OwnLimits, AreTakenBackWhereThereIsNoMemory) {
+  EXPECT_EQ(status_in_child([] {
+              OwnLimits own;
+              if (finds_memory()) return 1;
+              const rlimit memory = limit_of(RLIMIT_AS);
+              if (!set(RLIMIT_AS, 0, memory.rlim_max)) return 2;
+              if (!finds_memory()) return 3;
+              if (limit_of(RLIMIT_AS).rlim_cur != memory.rlim_cur) return 4;
+              if (finds_memory()) return 5;
+              return own.keep().restored && !own.keep().restored ? 0 : 6;
+            }),
+            0);
+}
+
+TEST(OwnLimits, GiveTheirReservePieceByPieceWhenOneIsLost) {
+  EXPECT_EQ(status_in_child([] {
+              OwnLimits own;
+              if (!is_ordinary() || !set(RLIMIT_DATA, 0, 0)) return 1;
+              for (int pieces = 0; pieces < 3; ++pieces) {
+                if (!finds_memory()) return 3;
+              }
+              if (own.keep().lost != "RLIMIT_DATA") return 4;
+              return finds_memory() ? 5 : 0;
             }),
             0);
 }
