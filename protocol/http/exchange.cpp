@@ -417,6 +417,11 @@ Task<bool> HttpExchange::peer_closed() {
   co_return state.cancelled() == asio::cancellation_type::none;
 }
 
+Task<> HttpExchange::watch_peer(std::function<void()> gone) {
+  const bool closed = co_await peer_closed();
+  if (closed) gone();
+}
+
 bool HttpExchange::peer_has_shut() const noexcept {
   return connection_.input_.ended();
 }

@@ -121,6 +121,8 @@ class HttpExchange {
   /// cancelled. It does not throw then, because most of these calls end by cancellation. Bytes that the peer sends
   /// meanwhile are kept, up to a limit. Run it beside the response (base/beside.hpp).
   [[nodiscard]] Task<bool> peer_closed();
+  /// Calls `gone` when the peer has closed or reset the connection, and not when cancelled.
+  [[nodiscard]] Task<> watch_peer(std::function<void()> gone);
 
   /// Whether the peer has ended its direction properly; it may still wait for the response.
   [[nodiscard]] bool peer_has_shut() const noexcept;

@@ -70,13 +70,6 @@ class Leaving {
   Work& work_;
 };
 
-/// Who has shut its sending half may have left. What is sent to it will tell; while there is nothing to send, patience
-/// has an end.
-Task<> watch_peer(Work* work) {
-  work->shut = co_await work->http.peer_closed();
-  if (work->shut && !work->writing) work->silent.expires_after(kShutPatience);
-}
-
 Task<Result<>> write(Call* call, Work* work, std::string_view block) {
   using std::chrono::milliseconds;
   work->silent.clear();
@@ -123,8 +116,15 @@ std::string_view accepted_type(const Call& call, std::string_view usual, std::st
 Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer, StreamEnd end) {
   SKIFF_CO_TRY(const auto transfer, begin_transfer(call.agent, call.http.who()));
   Work work{call, std::move(producer)};
+  // Who has shut its sending half may have left. What is sent to it will tell; while there is nothing to send, patience
+  // has an end.
+  const auto shut = [&work] {
+    work.shut = true;
+    if (!work.writing) work.silent.expires_after(kShutPatience);
+  };
   Task<Result<>> sending = send(&call, &work, std::move(content_type), &end);
-  co_return co_await run_beside(produce(&call.agent.search, &work), run_beside(watch_peer(&work), std::move(sending)));
+  co_return co_await run_beside(produce(&call.agent.search, &work),
+                                run_beside(call.http.watch_peer(shut), std::move(sending)));
 }
 
 Result<Shares::Part> begin_transfer(Agent& agent, const std::string& who) {

@@ -73,18 +73,15 @@ struct Reading {
       if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
   }
+  void leave() {
+    peer_gone = true;
+    watch->wake();
+  }
   [[nodiscard]] bool over() const { return peer_gone || expired || watch->over() || session->closed(); }
 };
 
 Task<> await_session(std::shared_ptr<Reading> reading) {
   co_await reading->session->closing();
-  reading->watch->wake();
-}
-
-Task<> await_peer(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
-  const bool gone = co_await http->peer_closed();
-  if (!gone) co_return;
-  reading->peer_gone = true;
   reading->watch->wake();
 }
 
@@ -129,8 +126,7 @@ Task<> receive(WebSocket* socket, std::shared_ptr<Reading> reading) {
     }
     (void)co_await socket->send(WebSocket::Kind::text, pong(ping->data, std::nullopt));
   }
-  reading->peer_gone = true;
-  reading->watch->wake();
+  reading->leave();
 }
 
 Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Reading> reading) {
@@ -227,8 +223,9 @@ Task<Result<>> watch_files(Call& call) {
     watched->watch->wake();
   });
   if (!handshake) {
-    co_return co_await run_beside(await_session(reading),
-                                  run_beside(await_peer(&call.http, reading), send_stream(&call.http, reading)));
+    co_return co_await run_beside(
+        await_session(reading),
+        run_beside(call.http.watch_peer([reading] { reading->leave(); }), send_stream(&call.http, reading)));
   }
   handshake->headers.add("X-Skiff-Cursor", std::to_string(reading->cursor));
   co_return co_await call.http.upgrade(std::move(handshake->headers),

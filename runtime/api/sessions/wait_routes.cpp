@@ -17,14 +17,15 @@ struct Progress : Awaited {
   bool overdue = false;
   bool quiet = false;
   bool peer_gone = false;
-};
 
-Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
-  const bool gone = co_await http->peer_closed();
-  if (!gone) co_return;
-  progress->peer_gone = true;
-  progress->changed.notify_all();
-}
+  /// What sets a flag and ends the wait.
+  [[nodiscard]] auto on(bool Progress::* flag) {
+    return [this, flag] {
+      this->*flag = true;
+      changed.notify_all();
+    };
+  }
+};
 
 Task<> hold(Task<> condition, Awaited* awaited) {
   co_await std::move(condition);
@@ -49,14 +50,8 @@ Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputL
 
 /// Sends the answer once it is known, and a sign of life while it is not.
 Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
-  const auto interrupt = [progress](bool Progress::* flag) {
-    return [progress, flag] {
-      progress->*flag = true;
-      progress->changed.notify_all();
-    };
-  };
-  Deadline overdue{call->agent.executor, interrupt(&Progress::overdue)};
-  Deadline quiet{call->agent.executor, interrupt(&Progress::quiet)};
+  Deadline overdue{call->agent.executor, progress->on(&Progress::overdue)};
+  Deadline quiet{call->agent.executor, progress->on(&Progress::quiet)};
   overdue.expires_after(limit);
   quiet.expires_after(call->agent.settings.keepalive);
   bool begun = false;
@@ -90,7 +85,7 @@ Task<> until_drain(Agent* agent, Progress* progress) {
 Task<> companions(Call* call, Progress* progress, Task<> condition) {
   TaskGroup group{call->agent.executor};
   auto watch = [&](this auto) -> Task<> {
-    group.spawn("peer", watch_peer(&call->http, progress));
+    group.spawn("peer", call->http.watch_peer(progress->on(&Progress::peer_gone)));
     group.spawn("drain", until_drain(&call->agent, progress));
     co_await std::move(condition);
     co_await group.join();

@@ -95,11 +95,6 @@ Task<Result<std::vector<std::string>>> next_events(Agent* agent, std::shared_ptr
   }
 }
 
-Task<> watch_client(protocol::HttpExchange* http, std::shared_ptr<Watching> watching, bool* is_gone) {
-  *is_gone = co_await http->peer_closed();
-  if (*is_gone) watching->reader.watch()->wake();
-}
-
 Task<Result<>> send_events(StreamCall* call, std::shared_ptr<Watching> watching, const bool* is_gone) {
   Agent& agent = call->call.agent();
   const auto quiet_after = keepalive_interval(call->call.request.http.request().headers, agent.settings.keepalive);
@@ -132,8 +127,11 @@ Task<Result<>> watch_dir(StreamCall* call) {
   SKIFF_CO_TRY(auto opened, co_await open_watch(&call->call, std::move(text)));
   const auto watching = std::make_shared<Watching>(std::move(opened));
   bool is_gone = false;
-  co_return co_await run_beside(watch_client(&call->call.request.http, watching, &is_gone),
-                                send_events(call, watching, &is_gone));
+  const auto leave = [&] {
+    is_gone = true;
+    watching->reader.watch()->wake();
+  };
+  co_return co_await run_beside(call->call.request.http.watch_peer(leave), send_events(call, watching, &is_gone));
 }
 
 Task<Result<std::string>> create_watcher(Call* call, std::string text) {

@@ -16,18 +16,20 @@ constexpr std::chrono::milliseconds kHeadTime{1000};
 constexpr std::size_t kBatchBytes = std::size_t{256} << 10U;
 
 struct Interrupts {
+  Outbox& outbox;
   bool peer_gone = false;
   bool expired = false;
   bool quiet = false;
   bool head_due = false;
-};
 
-Task<> await_peer(protocol::HttpExchange* http, std::shared_ptr<Outbox> outbox, Interrupts* interrupts) {
-  const bool gone = co_await http->peer_closed();
-  if (!gone) co_return;
-  interrupts->peer_gone = true;
-  outbox->changed.notify_all();
-}
+  /// What sets a flag and ends the wait on the outbox.
+  [[nodiscard]] auto on(bool Interrupts::* flag) {
+    return [this, flag] {
+      this->*flag = true;
+      outbox.changed.notify_all();
+    };
+  }
+};
 
 Task<Result<>> begin_stream(protocol::HttpExchange* http, const Delivery* delivery) {
   protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
@@ -47,14 +49,8 @@ const Outbox::Entry* lone_answer(const Outbox& outbox) {
 
 Task<Result<>> send(api::Call* call, const Delivery* delivery, Interrupts* interrupts) {
   Outbox& outbox = *delivery->outbox;
-  const auto interrupt = [&outbox, interrupts](bool Interrupts::* flag) {
-    return [&outbox, interrupts, flag] {
-      interrupts->*flag = true;
-      outbox.changed.notify_all();
-    };
-  };
-  Deadline quiet{call->agent.executor, interrupt(&Interrupts::quiet)};
-  Deadline head{call->agent.executor, interrupt(&Interrupts::head_due)};
+  Deadline quiet{call->agent.executor, interrupts->on(&Interrupts::quiet)};
+  Deadline head{call->agent.executor, interrupts->on(&Interrupts::head_due)};
   const std::uint64_t reader = outbox.take_over();
   head.expires_after(kHeadTime);
   bool begun = false;
@@ -102,12 +98,9 @@ Task<Result<>> send(api::Call* call, const Delivery* delivery, Interrupts* inter
 }  // namespace
 
 Task<Result<>> deliver(api::Call* call, Delivery delivery) {
-  Interrupts interrupts;
-  const Expiry expiry{call->agent.executor, call->identity.expires, [&] {
-                        interrupts.expired = true;
-                        delivery.outbox->changed.notify_all();
-                      }};
-  co_return co_await run_beside(await_peer(&call->http, delivery.outbox, &interrupts),
+  Interrupts interrupts{*delivery.outbox};
+  const Expiry expiry{call->agent.executor, call->identity.expires, interrupts.on(&Interrupts::expired)};
+  co_return co_await run_beside(call->http.watch_peer(interrupts.on(&Interrupts::peer_gone)),
                                 send(call, &delivery, &interrupts));
 }
 

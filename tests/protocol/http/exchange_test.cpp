@@ -303,8 +303,11 @@ struct Waiting {
 Task<> wait_for_peer(HttpExchange& exchange, std::shared_ptr<Waiting> waiting) {
   waiting->has_begun = true;
   waiting->began.notify_all();
-  waiting->is_gone = co_await exchange.peer_closed();
-  waiting->gone.notify_all();
+  const auto leave = [waiting] {
+    waiting->is_gone = true;
+    waiting->gone.notify_all();
+  };
+  co_await exchange.watch_peer(leave);
 }
 
 CO_TEST(HttpExchange, LearnsThatThePeerIsGone) {
