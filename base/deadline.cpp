@@ -18,7 +18,11 @@ Deadline::~Deadline() {
 }
 
 void Deadline::expires_after(std::chrono::milliseconds time) {
-  at_ = std::chrono::steady_clock::now() + time;
+  expires_at(std::chrono::steady_clock::now() + time);
+}
+
+void Deadline::expires_at(SteadyTime time) {
+  at_ = time;
   fired_ = false;
   if (at_ < armed_for_) arm();
 }

@@ -21,7 +21,8 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 
   void expires_after(std::chrono::milliseconds time);
-  /// Removes the limit until the next `expires_after`.
+  void expires_at(SteadyTime time);
+  /// No limit until the next `expires_after`.
   void clear() noexcept { at_ = SteadyTime::max(); }
   [[nodiscard]] bool expired() const noexcept { return fired_; }
 

@@ -5,11 +5,13 @@
 namespace skiff::sessions {
 
 Task<> Turns::next() {
-  if (taken_) {
-    co_await next_.wait();
-  } else {
-    pass_on();
-  }
+  if (!take()) co_await next_.wait();
+}
+
+bool Turns::take() {
+  if (taken_) return false;
+  pass_on();
+  return true;
 }
 
 /// Once everything that is ready now has been served, the next one is woken.

@@ -20,6 +20,10 @@ class Turns {
 
   /// Ends when it is the caller's turn, which lasts until it suspends; at once when nobody else had one just now.
   [[nodiscard]] Task<> next();
+  /// The same without waiting. False: it is not the caller's turn.
+  [[nodiscard]] bool take();
+
+  [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
   /// What may be moved in a turn: large blocks while few wait, small ones while many do.
   [[nodiscard]] std::size_t bytes() const noexcept {

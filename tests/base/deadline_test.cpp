@@ -52,6 +52,16 @@ CO_TEST(Deadline, FiresAtTheEarlierTimeWhenItIsMovedThere) {
   EXPECT_TRUE(deadline.expired());
 }
 
+CO_TEST(Deadline, FiresAtAPointInTime) {
+  Event fired{executor};
+  Deadline deadline{executor, [&] { fired.notify_all(); }};
+  const auto time = std::chrono::steady_clock::now() + 5ms;
+  deadline.expires_at(time);
+  co_await fired.wait();
+  EXPECT_GE(std::chrono::steady_clock::now(), time);
+  EXPECT_TRUE(deadline.expired());
+}
+
 CO_TEST(Deadline, StaysSilentWhenItIsCleared) {
   Event over{executor};
   bool fired = false;

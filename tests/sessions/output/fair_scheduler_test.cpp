@@ -58,6 +58,14 @@ CO_TEST(Turns, OneWhoLeavesTheQueueHoldsNobodyUp) {
   EXPECT_EQ(order, "ac");
 }
 
+CO_TEST(Turns, AreTakenAtOnceWhenNobodyHasOne) {
+  Turns turns{executor};
+  EXPECT_TRUE(turns.take());
+  EXPECT_FALSE(turns.take());
+  co_await turns.next();
+  EXPECT_FALSE(turns.take());
+}
+
 CO_TEST(Turns, AreSmallWhenManyWait) {
   Turns turns{executor};
   EXPECT_EQ(turns.bytes(), Turns::kMost);
