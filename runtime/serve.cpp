@@ -37,8 +37,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr int kWrongSettings = 2;
-/// Of a status that tells a signal, as a shell has it.
-constexpr int kSignalBase = 128;
 
 /// When the commands are gone, their streams have this long to send their last records.
 constexpr std::chrono::milliseconds kLastResponses{3000};
@@ -112,7 +110,7 @@ struct Running {
 /// A status of 0 would say that all is done: whoever ends it from outside has had a reason of his own.
 void end_by_signal(Running& running, int signal) {
   if (!running.agent.stop(EndCause::signal, api::signal_name(signal))) return;
-  running.status = kSignalBase + signal;
+  running.status = sessions::kShellsSignal + signal;
 }
 
 void reload_certificate(Running& running) {

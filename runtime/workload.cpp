@@ -10,14 +10,11 @@
 
 #include "base/log.hpp"
 #include "sessions/process/environment.hpp"
+#include "sessions/process/exit_status.hpp"
 #include "sessions/process/process_tree.hpp"
 
 namespace skiff::runtime {
 namespace {
-
-constexpr int kNotFound = 127;
-constexpr int kCannotRun = 126;
-constexpr int kBySignal = 128;
 
 UniqueFd duplicate(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
@@ -48,15 +45,14 @@ Task<Result<>> Workload::start() {
   auto pid = co_await supervisor_.spawner.spawn(std::move(request));
   if (!pid) {
     supervisor_.reaper.conclude_spawn(announced);
-    const bool absent = pid.error().error == ENOENT || pid.error().error == ENOTDIR;
-    status_ = absent ? kNotFound : kCannotRun;
+    status_ = shell_exit_code(pid.error());
     co_return fail(Errc::invalid_request, "the workload: " + pid.error().message);
   }
   pid_ = *pid;
   running_ = true;
   supervisor_.reaper.conclude_spawn(announced, *pid, [this](const sessions::Reaped& reaped) {
     running_ = false;
-    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : kBySignal + WTERMSIG(reaped.status);
+    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : sessions::kShellsSignal + WTERMSIG(reaped.status);
     log::info("the workload has ended", {{"status", status_}});
     changed_.notify_all();
   });

@@ -47,14 +47,6 @@ std::string_view shortened(std::string_view text) {
   return text.substr(0, kMost);
 }
 
-/// A shell's status of a program that a signal has ended, less the signal.
-constexpr int kShellsSignal = 128;
-
-/// As a shell would say: 127 not found, 126 found but not to be run.
-int exit_code_of(const SpawnFailure& failure) {
-  return failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
-}
-
 std::chrono::microseconds micros(const timeval& time) {
   return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
 }
@@ -332,7 +324,7 @@ void Command::leader_ended(const Reaped& reaped) {
 
 void Command::spawn_failed(SpawnFailure failure) {
   ExitStatus status;
-  status.exit_code = exit_code_of(failure);
+  status.exit_code = shell_exit_code(failure);
   status.cause = Cause::spawn_failed;
   const bool given_up = failure.error == ECANCELED && ending_;
   if (given_up) {

@@ -1,5 +1,7 @@
 #include "sessions/process/exit_status.hpp"
 
+#include <cerrno>
+
 namespace skiff::sessions {
 
 std::string_view name(Cause cause) noexcept {
@@ -40,6 +42,10 @@ std::string_view name(StateSaved outcome) noexcept {
       return "conflict";
   }
   return "discarded";
+}
+
+int shell_exit_code(const SpawnFailure& failure) noexcept {
+  return failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
 }
 
 }  // namespace skiff::sessions

@@ -58,6 +58,11 @@ struct SpawnFailure {
   std::string message;     ///< a sentence: `chdir "/nope": No such file or directory`
 };
 
+/// A shell's exit code of a program that a signal has ended, less the signal.
+inline constexpr int kShellsSignal = 128;
+/// A shell's exit code of a program that did not start: 127 when there is none, 126 when it can't be run.
+[[nodiscard]] int shell_exit_code(const SpawnFailure& failure) noexcept;
+
 /// The end of a command's leader: the `exit` record of its log.
 struct ExitStatus {
   std::optional<int> exit_code;  ///< absent when a signal ended it

@@ -1,5 +1,6 @@
 #include "sessions/process/exit_status.hpp"
 
+#include <cerrno>
 #include <set>
 #include <string>
 
@@ -27,6 +28,14 @@ TEST(Cause, HasTheWordsOfTheWire) {
   EXPECT_EQ(name(Cause::session_deleted), "session_deleted");
   EXPECT_EQ(name(Cause::shutdown), "shutdown");
   EXPECT_EQ(name(Cause::spawn_failed), "spawn_failed");
+}
+
+TEST(ShellExitCode, TellsAnAbsentProgramFromOneThatCannotRun) {
+  const auto code_of = [](int error) { return shell_exit_code({.stage = "exec", .error = error, .message = {}}); };
+  EXPECT_EQ(code_of(ENOENT), 127);
+  EXPECT_EQ(code_of(ENOTDIR), 127);
+  EXPECT_EQ(code_of(EACCES), 126);
+  EXPECT_EQ(code_of(ENAMETOOLONG), 126);
 }
 
 }  // namespace
