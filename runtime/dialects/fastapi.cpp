@@ -22,10 +22,6 @@ protocol::HttpResponse detail(unsigned status, std::string_view text) {
   return json_answer(status, body + '}');
 }
 
-int python_exit_code(const sessions::ExitStatus& status) {
-  return status.signal ? -*status.signal : status.exit_code.value_or(1);
-}
-
 bool is_absence(Errc code) noexcept {
   switch (code) {
     case Errc::path_not_found:

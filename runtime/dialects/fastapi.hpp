@@ -11,7 +11,6 @@
 #include "protocol/http/message.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/kept_output.hpp"
-#include "sessions/process/exit_status.hpp"
 
 /// What the originals that are made with FastAPI, in Python, have in common.
 namespace skiff::runtime::dialects {
@@ -19,9 +18,6 @@ namespace skiff::runtime::dialects {
 [[nodiscard]] protocol::HttpResponse json_answer(unsigned status, std::string text);
 /// `{"detail": text}`: how FastAPI speaks of what reaches none of its routes.
 [[nodiscard]] protocol::HttpResponse detail(unsigned status, std::string_view text);
-
-/// An exit status as Python's subprocess has it: a signal is its number below zero.
-[[nodiscard]] int python_exit_code(const sessions::ExitStatus& status);
 
 /// Whether nothing usable is at a path, whatever there is instead.
 [[nodiscard]] bool is_absence(Errc code) noexcept;

@@ -12,6 +12,7 @@
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/json/text.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::e2b {
 namespace {
@@ -367,7 +368,7 @@ std::string data_event(std::string_view stream, std::string_view bytes, std::opt
 }
 
 std::string end_event(const sessions::ExitStatus& status) {
-  const int code = status.exit_code.value_or(-1);
+  const int code = go_exit_code(status);
   const std::string words = status.signal ? "signal: " + signal_words(status) : "exit status " + std::to_string(code);
   std::string text = R"({"event":{"end":{"exitCode":)" + std::to_string(code);
   protocol::append_json_flag(text, "exited", !status.signal);

@@ -1,6 +1,5 @@
 #include "runtime/dialects/e2b/process_service.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "runtime/dialects/e2b/messages.hpp"
 #include "runtime/dialects/e2b/place.hpp"
 #include "runtime/dialects/e2b/process_stream.hpp"
+#include "runtime/reader/outcome.hpp"
 #include "sessions/registry.hpp"
 
 namespace skiff::runtime::dialects::e2b {
@@ -25,12 +25,11 @@ constexpr std::pair<const char*, const char*> kMark{"E2B_SANDBOX", "true"};
 
 /// A command that could not be started.
 Result<> check_start(const sessions::Command& command) {
-  const auto& exit = command.exit_status();
-  if (!exit || !exit->failure) return {};
-  const auto& failure = *exit->failure;
-  const bool is_short_of_something = failure.error == EAGAIN || failure.error == ENOMEM || failure.error == EMFILE;
-  return fail(is_short_of_something ? Errc::resource_exhausted : Errc::invalid_field,
-              "the process could not be started: " + failure.message);
+  const auto* const failure = start_failure(command);
+  if (failure == nullptr) return {};
+  const bool is_for_later = start_fault(*failure) == StartFault::exhausted;
+  return fail(is_for_later ? Errc::resource_exhausted : Errc::invalid_field,
+              "the process could not be started: " + failure->message);
 }
 
 Result<std::shared_ptr<sessions::Session>> session_of(Call* call) {

@@ -9,6 +9,7 @@
 #include "runtime/dialects/kubebox/events.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {

@@ -8,6 +8,7 @@
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {

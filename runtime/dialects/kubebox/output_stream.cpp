@@ -4,8 +4,8 @@
 
 #include "protocol/json/text.hpp"
 #include "protocol/socket_io/packets.hpp"
-#include "runtime/dialects/fastapi.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 

@@ -7,7 +7,7 @@
 
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
-#include "runtime/dialects/fastapi.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {

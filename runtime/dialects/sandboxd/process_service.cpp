@@ -1,6 +1,5 @@
 #include "runtime/dialects/sandboxd/process_service.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "runtime/dialects/sandboxd/find_program.hpp"
 #include "runtime/dialects/sandboxd/process_messages.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"
+#include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
@@ -41,25 +41,26 @@ class Held {
   std::shared_ptr<sessions::Command> command_;
 };
 
-/// As Go's ProcessState.ExitCode: -1 for a signal.
-std::int32_t exit_code_of(const sessions::ExitStatus& status) {
-  return status.exit_code.value_or(-1);
+GrpcCode code_of(StartFault fault) {
+  switch (fault) {
+    case StartFault::absent:
+      return GrpcCode::not_found;
+    case StartFault::forbidden:
+      return GrpcCode::permission_denied;
+    case StartFault::too_large:
+    case StartFault::exhausted:
+      return GrpcCode::resource_exhausted;
+    case StartFault::other:
+      break;
+  }
+  return GrpcCode::internal;
 }
 
 /// A command that could not be started.
-std::optional<GrpcStatus> start_failure(const sessions::Command& command) {
-  const auto& exit = command.exit_status();
-  if (!exit || !exit->failure) return std::nullopt;
-  const auto& failure = *exit->failure;
-  GrpcCode code = GrpcCode::internal;
-  if (failure.error == ENOENT || failure.error == ENOTDIR || failure.error == ENAMETOOLONG || failure.error == ELOOP) {
-    code = GrpcCode::not_found;
-  }
-  if (failure.error == EACCES || failure.error == EPERM) code = GrpcCode::permission_denied;
-  if (failure.error == EAGAIN || failure.error == ENOMEM || failure.error == EMFILE || failure.error == E2BIG) {
-    code = GrpcCode::resource_exhausted;
-  }
-  return GrpcStatus{code, "failed to start command: " + failure.message};
+std::optional<GrpcStatus> failed_start(const sessions::Command& command) {
+  const auto* const failure = start_failure(command);
+  if (failure == nullptr) return std::nullopt;
+  return GrpcStatus{code_of(start_fault(*failure)), "failed to start command: " + failure->message};
 }
 
 /// The working directory, absolute. Errors: path_escapes_root, path_not_found and the like.
@@ -155,7 +156,7 @@ Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Comm
       break;
     }
   }
-  auto sent = co_await call->grpc.send(exit_event(exit_code_of(*command->exit_status())));
+  auto sent = co_await call->grpc.send(exit_event(go_exit_code(*command->exit_status())));
   co_return sent ? GrpcStatus{} : grpc_status(sent.error());
 }
 
@@ -233,7 +234,7 @@ Task<GrpcStatus> start_process(ServiceCall* call) {
   if (!command) co_return grpc_status(command.error());
   const Held held{*call, *command};
   co_await (*command)->started();
-  if (auto failure = start_failure(**command)) co_return *failure;
+  if (auto failure = failed_start(**command)) co_return *failure;
   // It has its number before the client knows it.
   const ProcessTable::Entry entry{call->service.table, *command};
   auto sent = co_await call->grpc.send(init_event(entry.id()));
@@ -253,8 +254,8 @@ Task<GrpcStatus> execute_process(ServiceCall* call) {
   WholeOutput output;
   auto collected = co_await collect(call, *command, &output);
   if (collected.code != GrpcCode::ok) co_return collected;
-  if (auto failure = start_failure(**command)) co_return *failure;
-  co_return co_await answer_whole(call, exit_code_of(*(*command)->exit_status()), &output);
+  if (auto failure = failed_start(**command)) co_return *failure;
+  co_return co_await answer_whole(call, go_exit_code(*(*command)->exit_status()), &output);
 }
 
 Task<GrpcStatus> write_stdin(ServiceCall* call) {

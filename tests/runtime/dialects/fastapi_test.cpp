@@ -21,14 +21,5 @@ TEST(FastApi, CountsAsAbsentWhatIsNoFileThatCanBeRead) {
     EXPECT_FALSE(is_absence(code)) << name(code);
 }
 
-TEST(FastApi, NamesAnExitAsPythonDoes) {
-  sessions::ExitStatus status;
-  status.exit_code = 3;
-  EXPECT_EQ(python_exit_code(status), 3);
-  status.exit_code.reset();
-  status.signal = 15;
-  EXPECT_EQ(python_exit_code(status), -15);
-}
-
 }  // namespace
 }  // namespace skiff::runtime::dialects
