@@ -1,11 +1,11 @@
 #include "runtime/api/commands/log_stream.hpp"
 
-#include <array>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/beside.hpp"
-#include "base/deadline.hpp"
 #include "base/expiry.hpp"
 #include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
@@ -13,31 +13,15 @@
 #include "protocol/json/sse.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
+#include "runtime/reader/log_reader.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
 using sessions::LogItem;
 
-// Half a character waits this long for its other half.
-constexpr std::chrono::milliseconds kStreamHoldBack{100};
 /// An HTTP/1.0 client knows no trailers: so much output waits for the exit, which is told in the head then.
 constexpr std::size_t kHeldForOldClients = std::size_t{256} << 10U;
-
-/// Ends the waits on a log when something other than the log happens.
-struct Interrupts {
-  bool peer_gone = false;
-  bool expired = false;  ///< the token that the stream was asked for with
-  bool quiet = false;    ///< nothing was sent for the keepalive time
-  bool overdue = false;  ///< held back for long enough, or waited long enough
-};
-
-Task<> watch_peer(protocol::HttpExchange* http, std::shared_ptr<sessions::OutputLog> log, Interrupts* interrupts) {
-  const bool gone = co_await http->peer_closed();
-  if (!gone) co_return;
-  interrupts->peer_gone = true;
-  log->wake();
-}
 
 std::string_view content_type(StreamForm form) {
   switch (form) {
@@ -54,46 +38,44 @@ std::string_view content_type(StreamForm form) {
 /// One response in the making.
 class Sender {
  public:
-  Sender(Call& call, std::shared_ptr<sessions::Command> command, const LogStream& options, Interrupts& interrupts)
+  Sender(Call& call, std::shared_ptr<sessions::Command> command, const LogStream& options)
       : call_{call},
         command_{std::move(command)},
-        log_{command_->log()},
         options_{options},
-        interrupts_{interrupts},
         writer_{options.form == StreamForm::sse ? Form::sse : Form::ndjson, std::nullopt},
-        cursor_{log_, {.from = options.from, .only = options.only, .lossless = options.lossless}},
-        quiet_{call.agent.executor, [this] { interrupt(interrupts_.quiet); }},
-        held_{call.agent.executor, [this] { interrupt(interrupts_.overdue); }} {}
+        reader_{call.agent.supervisor.reader_turns,
+                command_->log(),
+                {.from = options.from,
+                 .only = options.only,
+                 .lossless = options.lossless,
+                 .follow = options.follow,
+                 .until_end = options.until_end,
+                 .limit_bytes = options.limit_bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
+                 // Octets have no sign of life.
+                 .watch = {.keepalive = octets() ? std::chrono::milliseconds{0} : call.agent.settings.keepalive,
+                           .token_end = call.identity.expires}}} {}
+
+  [[nodiscard]] LogReader& reader() noexcept { return reader_; }
 
   static Task<Result<>> run(std::shared_ptr<Sender> self) {
     SKIFF_CO_TRY_VOID(co_await self->begin());
-    while (!self->done_) {
-      co_await self->call_.agent.supervisor.reader_turns.next();
-      if (self->interrupts_.expired) co_return co_await self->expire();
+    while (!self->reader_.over()) {
+      const Wake wake = co_await self->reader_.ready(self->writer_.holding());
+      if (wake == Wake::expired) co_return co_await self->expire();
+      if (wake == Wake::client_gone) co_return self->leave();
+      if (wake == Wake::keepalive) self->writer_.keepalive(self->text_);
+      if (wake == Wake::release) self->writer_.release(self->text_);
       self->gather();
-      if (self->waits_for_exit()) {
-        if (self->gathered_ < self->batch_) {
-          SKIFF_CO_TRY_VOID(co_await self->pause());
-        }
-        continue;
-      }
+      if (self->waits_for_exit()) continue;
       SKIFF_CO_TRY_VOID(co_await self->begin_held());
       if (!self->empty()) {
         SKIFF_CO_TRY_VOID(co_await self->flush());
-        if (self->gathered_ >= self->batch_) continue;
       }
-      if (self->done_) break;
-      SKIFF_CO_TRY_VOID(co_await self->pause());
     }
     co_return co_await self->call_.http.finish(self->trailers());
   }
 
  private:
-  void interrupt(bool& flag) {
-    flag = true;
-    log_->wake();
-  }
-
   [[nodiscard]] bool empty() const { return text_.empty() && items_.empty(); }
   [[nodiscard]] bool octets() const { return options_.form == StreamForm::octets; }
 
@@ -103,10 +85,8 @@ class Sender {
     head.headers.set("X-Skiff-Command-Id", command_->id());
     const bool is_old = call_.http.request().version < 11;
     if (octets() && !is_old) head.headers.set("Trailer", "X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes");
-    const bool something = options_.announce || cursor_.offset() < log_->next_offset() || log_->exit_status();
-    stop_at_ = log_->next_offset();
-    left_ = options_.limit_bytes.value_or(std::numeric_limits<std::uint64_t>::max());
-    quiet_.expires_after(call_.agent.settings.keepalive);
+    const auto& log = *command_->log();
+    const bool something = options_.announce || reader_.offset() < log.next_offset() || log.exit_status();
     if (options_.announce && !octets()) writer_.started(text_, *command_, call_.agent.instance);
     if (octets() && is_old && options_.follow) {
       held_head_ = std::move(head);
@@ -119,46 +99,27 @@ class Sender {
 
   /// Whether an old client's answer has not begun and need not yet.
   [[nodiscard]] bool waits_for_exit() const {
-    return held_head_ && !done_ && !interrupts_.expired && held_bytes_ < kHeldForOldClients;
+    return held_head_ && !reader_.over() && held_bytes_ < kHeldForOldClients;
   }
 
   Task<Result<>> begin_held() {
     if (!held_head_) co_return Result<>{};
     protocol::HttpResponse head = std::move(*held_head_);
     held_head_.reset();
-    if (done_) head.headers.append(trailers());
+    if (reader_.over()) head.headers.append(trailers());
     co_return co_await call_.http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
   }
 
-  /// Takes what the log has now, up to one batch.
+  /// Takes what the log has now, up to this turn's share.
   void gather() {
-    std::size_t size = 0;
-    batch_ = call_.agent.supervisor.reader_turns.bytes();
-    while (size < batch_ && !done_) {
-      if (left_ == 0) {
-        done_ = true;
-        break;
-      }
-      auto item = cursor_.next(std::min<std::uint64_t>(batch_ - size, left_));
-      if (!item) {
-        if (!options_.follow && cursor_.offset() >= stop_at_) done_ = true;
-        break;
-      }
-      take(std::move(*item), size);
-    }
-    if (done_ && !octets()) writer_.release(text_);
-    gathered_ = size;
+    while (auto item = reader_.next()) take(std::move(*item));
+    if (reader_.over() && !octets()) writer_.release(text_);
   }
 
-  void take(LogItem item, std::size_t& size) {
-    const bool is_exit = item.kind == LogItem::Kind::exit;
-    const bool is_end = item.kind == LogItem::Kind::end;
-    if (is_end || (is_exit && !options_.until_end)) done_ = true;
+  void take(LogItem item) {
     if (item.kind == LogItem::Kind::gap) omitted_ += item.next - item.offset;
-    left_ -= item.kind == LogItem::Kind::output ? item.bytes.size() : 0;
-    size += item.bytes.size();
     if (!octets()) {
-      writer_.item(text_, item, *log_);
+      writer_.item(text_, item, *command_->log());
     } else if (!item.bytes.empty()) {
       held_bytes_ += item.bytes.size();
       items_.push_back(std::move(item));
@@ -166,8 +127,6 @@ class Sender {
   }
 
   Task<Result<>> flush() {
-    quiet_.expires_after(call_.agent.settings.keepalive);
-    interrupts_.quiet = false;
     std::vector<std::string_view> parts;
     if (!text_.empty()) parts.push_back(text_);
     for (const LogItem& item : items_) parts.push_back(item.bytes.view());
@@ -186,27 +145,9 @@ class Sender {
     co_return co_await call_.http.finish();
   }
 
-  /// Nothing to send: until the log changes, or it's time for a sign of life.
-  Task<Result<>> pause() {
-    if (interrupts_.peer_gone) {
-      if (options_.kill_on_disconnect) command_->end(sessions::Cause::killed_by_client);
-      co_return fail(Errc::cancelled, "the client is gone");
-    }
-    if (interrupts_.quiet && !octets()) {
-      writer_.keepalive(text_);
-      co_return Result<>{};
-    }
-    if (writer_.holding()) {
-      if (interrupts_.overdue) {
-        writer_.release(text_);
-        interrupts_.overdue = false;
-        co_return Result<>{};
-      }
-      held_.expires_after(kStreamHoldBack);
-    }
-    interrupts_.quiet = false;
-    co_await cursor_.ready();
-    co_return Result<>{};
+  [[nodiscard]] Result<> leave() const {
+    if (options_.kill_on_disconnect) command_->end(sessions::Cause::killed_by_client);
+    return fail(Errc::cancelled, "the client is gone");
   }
 
   [[nodiscard]] protocol::Headers trailers() const {
@@ -223,23 +164,14 @@ class Sender {
 
   Call& call_;
   std::shared_ptr<sessions::Command> command_;
-  std::shared_ptr<sessions::OutputLog> log_;
   const LogStream options_;
-  Interrupts& interrupts_;
   EventWriter writer_;
-  sessions::Cursor cursor_;
-  Deadline quiet_;
-  Deadline held_;
+  LogReader reader_;
   std::string text_;
   std::vector<LogItem> items_;
   std::optional<protocol::HttpResponse> held_head_ = {};  ///< of an HTTP/1.0 client's answer that has not begun
   std::size_t held_bytes_ = 0;                            ///< of output, so far
-  std::size_t batch_ = 0;                                 ///< one send carries up to this much
-  std::size_t gathered_ = 0;                              ///< bytes of output in the batch
-  std::uint64_t stop_at_ = 0;
-  std::uint64_t left_ = 0;
   std::uint64_t omitted_ = 0;
-  bool done_ = false;
 };
 
 }  // namespace
@@ -265,56 +197,37 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
 }
 
 Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command, LogStream options) {
-  Interrupts interrupts;
-  const Expiry expiry{call.agent.executor, call.identity.expires, [&] {
-                        interrupts.expired = true;
-                        command->log()->wake();
-                      }};
-  auto sender = std::make_shared<Sender>(call, command, options, interrupts);
-  auto sent = co_await run_beside(watch_peer(&call.http, command->log(), &interrupts), Sender::run(sender));
+  auto sender = std::make_shared<Sender>(call, command, options);
+  auto sent = co_await run_beside(sender->reader().watch_peer(call.http), Sender::run(sender));
   // A write that failed means that the client is gone.
-  const bool is_left = !sent || interrupts.expired;
+  const bool is_left = !sent || sender->reader().expired();
   if (is_left && options.kill_on_disconnect && !command->exit_status()) command->end(sessions::Cause::killed_by_client);
   co_return sent;
 }
 
 namespace {
 
-Task<Result<WaitOutcome>> await_exit(Agent* agent, protocol::HttpExchange* http,
-                                     std::shared_ptr<sessions::Command> command, Interrupts* interrupts,
-                                     std::optional<std::chrono::milliseconds> limit) {
-  const auto& log = command->log();
-  WaitOutcome outcome;
-  Deadline quiet{agent->executor, [interrupts, &log] {
-                   interrupts->quiet = true;
-                   log->wake();
-                 }};
-  Deadline overdue{agent->executor, [interrupts, &log] {
-                     interrupts->overdue = true;
-                     log->wake();
-                   }};
-  quiet.expires_after(agent->settings.keepalive);
-  if (limit) overdue.expires_after(*limit);
-  while (!log->exit_status() && !interrupts->overdue) {
-    if (interrupts->peer_gone) co_return fail(Errc::cancelled, "the client is gone");
-    if (interrupts->quiet) {
-      // Nothing may close this connection for idleness: white space may go before a JSON value (RFC 8259).
-      interrupts->quiet = false;
-      quiet.expires_after(agent->settings.keepalive);
-      Result<> sent;
-      if (!outcome.begun) {
-        outcome.begun = true;
-        protocol::HttpResponse head{200, {{"Content-Type", "application/json"}}};
-        head.headers.set("X-Skiff-Command-Id", command->id());
-        sent = co_await http->start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
-      }
-      if (sent) sent = co_await http->write(" ");
-      if (!sent) co_return std::unexpected{sent.error()};
-      continue;
-    }
-    co_await log->changed();
+/// Nothing may close a connection for idleness: white space may go before a JSON value (RFC 8259).
+Task<Result<>> send_space(protocol::HttpExchange* http, std::shared_ptr<sessions::Command> command,
+                          WaitOutcome* outcome) {
+  if (!std::exchange(outcome->begun, true)) {
+    protocol::HttpResponse head{200, {{"Content-Type", "application/json"}}};
+    head.headers.set("X-Skiff-Command-Id", command->id());
+    SKIFF_CO_TRY_VOID(co_await http->start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write));
   }
-  outcome.ended = log->exit_status().has_value();
+  co_return co_await http->write(" ");
+}
+
+Task<Result<WaitOutcome>> await_exit(protocol::HttpExchange* http, std::shared_ptr<sessions::Command> command,
+                                     LogWatch* watch) {
+  WaitOutcome outcome;
+  for (;;) {
+    const Wake wake = co_await watch->until_exit();
+    if (wake == Wake::client_gone) co_return fail(Errc::cancelled, "the client is gone");
+    if (wake != Wake::keepalive) break;
+    SKIFF_CO_TRY_VOID(co_await send_space(http, command, &outcome));
+  }
+  outcome.ended = command->exit_status().has_value();
   co_return outcome;
 }
 
@@ -324,9 +237,10 @@ Task<Result<WaitOutcome>> wait_for_exit(Agent* agent, protocol::HttpExchange* ht
                                         std::shared_ptr<sessions::Command> command,
                                         std::optional<std::chrono::milliseconds> limit) {
   if (command->exit_status()) co_return WaitOutcome{.ended = true};
-  Interrupts interrupts;
-  co_return co_await run_beside(watch_peer(http, command->log(), &interrupts),
-                                await_exit(agent, http, command, &interrupts, limit));
+  LogWatch::Options options{.keepalive = agent->settings.keepalive};
+  if (limit) options.until = SteadyTime::clock::now() + *limit;
+  LogWatch watch{agent->executor, command->log(), options};
+  co_return co_await run_beside(watch.watch_peer(*http), await_exit(http, command, &watch));
 }
 
 Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text) {
