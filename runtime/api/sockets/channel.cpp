@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "protocol/json/text.hpp"
+#include "runtime/reader/log_reader.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
 using sessions::LogItem;
 
-constexpr std::chrono::milliseconds kSocketHoldBack{100};
 constexpr std::chrono::milliseconds kStall{1000};
 /// Ends of the input that may wait, whatever else waits: bytes that were taken are not cut off from theirs.
 constexpr std::size_t kMostEnds = 64;
@@ -75,40 +75,21 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
     self->writer_.started(text, *self->command_, options.announce);
     SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
   }
-  sessions::Cursor cursor{self->command_->log(), {.from = options.from, .only = {}, .lossless = options.lossless}};
-  std::size_t left = 0;  // of this turn
-  for (;;) {
-    if (left == 0) {
-      co_await options.turns->next();
-      left = options.turns->bytes();
+  LogReader reader{*options.turns,
+                   self->command_->log(),
+                   {.from = options.from, .lossless = options.lossless, .until_end = options.until_end}};
+  while (!reader.over()) {
+    const Wake wake = co_await reader.ready(self->writer_.holding());
+    if (wake == Wake::release) {
+      std::string text;
+      self->writer_.release(text);
+      SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
     }
-    auto item = cursor.next(left);
-    if (item) {
-      left -= item->bytes.size();
-      const bool last = item->kind == LogItem::Kind::end || (item->kind == LogItem::Kind::exit && !options.until_end);
+    while (auto item = reader.next()) {
       SKIFF_CO_TRY_VOID(co_await self->send_item(std::move(*item)));
-      if (last) co_return Result<>{};
-      continue;
     }
-    left = 0;
-    if (self->writer_.holding()) {
-      if (self->overdue_) {
-        self->overdue_ = false;
-        std::string text;
-        self->writer_.release(text);
-        SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
-        continue;
-      }
-      if (!self->held_) {
-        self->held_.emplace(self->executor_, [channel = self.get()] {
-          channel->overdue_ = true;
-          channel->command_->log()->wake();
-        });
-      }
-      self->held_->expires_after(kSocketHoldBack);
-    }
-    co_await cursor.ready();
   }
+  co_return Result<>{};
 }
 
 Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::uint64_t> offset) {

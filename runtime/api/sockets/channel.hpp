@@ -62,15 +62,13 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
   /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled.
   [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
 
-  // What thousands that only watch do not need is made when it is needed: the timers, and the coroutine of `feed`.
+  // What thousands that only watch do not need is made when it is needed: the timer, and the coroutine of `feed`.
   Executor executor_;
   TaskGroup& tasks_;
   protocol::WebSocket& socket_;
   std::shared_ptr<sessions::Command> command_;
   Options options_;
   EventWriter writer_;
-  std::optional<Deadline> held_;
-  bool overdue_ = false;
   std::list<Input> input_;
   bool feeding_ = false;
   std::size_t input_bytes_ = 0;
