@@ -1,12 +1,15 @@
 #include "runtime/api/kept_output.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "protocol/json/utf8.hpp"
+#include "runtime/reader/log_part.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -93,34 +96,25 @@ Task<std::optional<FairTurnstile::Place>> turn_to_answer(FairTurnstile* turns, s
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
   const auto log = command->log();
-  const std::uint64_t stop_at = log->next_offset();
   // Bytes that a gap took belong to no stream any more, but the totals are known: what can't be read was lost.
   std::uint64_t missing_out = log->bytes_of(sessions::Stream::out);
   std::uint64_t missing_err = log->bytes_of(sessions::Stream::err);
   Excerpt standard{max_bytes};
   Excerpt error{max_bytes};
-  std::uint64_t next = stop_at;
-  if (stop_at > 0) {
-    sessions::Cursor cursor{log, {}};
-    for (std::uint64_t offset = 0; offset < stop_at;) {
-      auto item = cursor.next(std::min<std::uint64_t>(std::uint64_t{256} << 10U, stop_at - offset));
-      if (!item) {
-        co_await cursor.ready();
-        continue;
-      }
-      offset = item->next;
-      if (item->kind == LogItem::Kind::exit) next = item->next;
-      if (item->kind == LogItem::Kind::gap) {
-        standard.gap();
-        error.gap();
-      } else if (item->kind == LogItem::Kind::output) {
-        const bool is_out = item->stream == sessions::Stream::out;
-        (is_out ? missing_out : missing_err) -= item->bytes.size();
-        // What a background process wrote after the exit is not part of the result: the log has it, from `next` on.
-        if (!item->late) (is_out ? standard : error).add(std::move(item->bytes));
-      }
+  std::uint64_t next = log->next_offset();
+  std::function<void(LogItem)> take = [&](LogItem item) {
+    if (item.kind == LogItem::Kind::exit) next = item.next;
+    if (item.kind == LogItem::Kind::gap) {
+      standard.gap();
+      error.gap();
+    } else if (item.kind == LogItem::Kind::output) {
+      const bool is_out = item.stream == sessions::Stream::out;
+      (is_out ? missing_out : missing_err) -= item.bytes.size();
+      // What a background process wrote after the exit is not part of the result: the log has it, from `next` on.
+      if (!item.late) (is_out ? standard : error).add(std::move(item.bytes));
     }
-  }
+  };
+  (void)co_await read_part(log, 0, std::move(take));
   if (is_large(*command, max_bytes)) {
     const Executor executor = co_await boost::asio::this_coro::executor;
     co_await boost::asio::post(executor, use_task);

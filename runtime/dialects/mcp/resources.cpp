@@ -1,6 +1,8 @@
 #include "runtime/dialects/mcp/resources.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/id.hpp"
 #include "fs/content/read.hpp"
@@ -11,6 +13,7 @@
 #include "protocol/json/utf8.hpp"
 #include "runtime/api/files/entries.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
+#include "runtime/reader/log_part.hpp"
 
 namespace skiff::runtime::mcp {
 namespace {
@@ -59,19 +62,10 @@ Result<std::string> read_whole(const fs::Tree& tree, const std::string& path) {
 
 /// What a log has kept last, both streams in the order in which they came.
 Task<std::string> newest_output(std::shared_ptr<sessions::OutputLog> log) {
-  const std::uint64_t stop_at = log->next_offset();
-  std::uint64_t offset = stop_at - std::min(stop_at, kMostBytes);
+  const std::uint64_t end = log->next_offset();
   std::string bytes;
-  sessions::Cursor cursor{log, {.from = offset, .only = std::nullopt}};
-  while (offset < stop_at) {
-    auto item = cursor.next(stop_at - offset);
-    if (!item) {
-      co_await cursor.ready();
-      continue;
-    }
-    offset = std::max(offset, item->next);
-    if (item->kind == sessions::LogItem::Kind::output) bytes += item->bytes.view();
-  }
+  std::function<void(sessions::LogItem)> take = [&bytes](const sessions::LogItem& item) { bytes += item.bytes.view(); };
+  (void)co_await read_part(std::move(log), end - std::min(end, kMostBytes), std::move(take));
   co_return bytes;
 }
 

@@ -1,4 +1,5 @@
 #include <csignal>
+#include <functional>
 
 #include "base/beside.hpp"
 #include "base/with_timeout.hpp"
@@ -13,6 +14,7 @@
 #include "runtime/dialects/mcp/command_arguments.hpp"
 #include "runtime/dialects/mcp/progress.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
+#include "runtime/reader/log_part.hpp"
 
 namespace skiff::runtime::mcp {
 namespace {
@@ -146,24 +148,17 @@ struct LogPart {
 };
 
 Task<LogPart> read_log(std::shared_ptr<OutputLog> log, std::uint64_t from, std::uint64_t limit) {
-  LogPart part{.out = {}, .err = {}, .next = from};
-  const std::uint64_t stop_at = log->next_offset();
+  LogPart part;
   std::uint64_t size = 0;
   std::string* last = nullptr;
-  sessions::Cursor cursor{log, {.from = from, .only = std::nullopt}};
-  while (part.next < stop_at && size < limit) {
-    auto item = cursor.next(std::min(limit - size, stop_at - part.next));
-    if (!item) {
-      co_await cursor.ready();
-      continue;
-    }
-    part.next = std::max(part.next, item->next);
-    if (item->kind == LogItem::Kind::gap) part.omitted += item->next - item->offset;
-    if (item->kind != LogItem::Kind::output) continue;
-    last = item->stream == sessions::Stream::out ? &part.out : &part.err;
-    *last += item->bytes.view();
-    size += item->bytes.size();
-  }
+  std::function<void(LogItem)> take = [&](const LogItem& item) {
+    if (item.kind == LogItem::Kind::gap) part.omitted += item.next - item.offset;
+    if (item.kind != LogItem::Kind::output) return;
+    last = item.stream == sessions::Stream::out ? &part.out : &part.err;
+    *last += item.bytes.view();
+    size += item.bytes.size();
+  };
+  part.next = co_await read_part(log, from, std::move(take), limit);
   // A character that goes on behind the end of this part is the next one's.
   const std::size_t half = last == nullptr || log->exit_status() ? 0 : protocol::incomplete_tail(*last);
   if (half > 0 && half < size) {
