@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/beside.hpp"
-#include "base/deadline.hpp"
+#include "runtime/reader/log_reader.hpp"
 
 namespace skiff::runtime::dialects::e2b {
 namespace {
@@ -22,79 +22,60 @@ class ProcessStream {
                 std::optional<OutputOffsets> resume_from)
       : call_{call},
         command_{std::move(command)},
-        cursor_{command_->log(), {.from = 0, .only = std::nullopt, .lossless = lossless}},
+        reader_{call.call.agent().supervisor.reader_turns,
+                command_->log(),
+                {.lossless = lossless,
+                 .watch = {.keepalive = keepalive_interval(headers(), call.call.agent().settings.keepalive),
+                           .until = call.until}}},
         lossless_{lossless},
         resumes_{resume_from},
-        quiet_after_{keepalive_interval(headers(), call.call.agent().settings.keepalive)},
         // Clients before connectrpc's fail at fields that they don't know.
-        tells_offsets_{!headers().get("User-Agent").starts_with("connect-python")},
-        quiet_{call.call.agent().executor, [this] { interrupt(is_quiet_); }},
-        overdue_{call.call.agent().executor, [this] { interrupt(is_overdue_); }} {}
+        tells_offsets_{!headers().get("User-Agent").starts_with("connect-python")} {}
 
-  static Task<> watch_peer(ProcessStream* self) {
-    const bool gone = co_await self->call_.call.request.http.peer_closed();
-    if (gone) self->interrupt(self->is_gone_);
-  }
+  [[nodiscard]] LogReader& reader() noexcept { return reader_; }
 
   static Task<Result<>> run(ProcessStream* self) {
+    LogReader& reader = self->reader_;
     self->begin();
-    auto& turns = self->call_.call.agent().supervisor.reader_turns;
     for (;;) {
-      co_await turns.next();
-      if (self->is_overdue_) co_return fail(Errc::timeout, "the stream's time is over; the process may go on");
-      const Result<> gathered = self->gather(turns.bytes());
-      if (self->text_.empty() && self->is_quiet_) self->add(kKeepaliveEvent);
-      if (!gathered || self->done_) {
+      const Wake wake = co_await reader.ready();
+      if (wake == Wake::overdue) co_return fail(Errc::timeout, "the stream's time is over; the process may go on");
+      const Result<> gathered = self->gather();
+      if (self->text_.empty() && wake == Wake::keepalive) self->add(kKeepaliveEvent);
+      if (!gathered || reader.over()) {
         self->call_.send_with_end(std::move(self->text_));
         co_return gathered;
       }
       if (!self->text_.empty()) {
         SKIFF_CO_TRY_VOID(co_await self->flush());
       }
-      if (self->is_gone_) co_return fail(Errc::cancelled, "the client is gone");
-      // What happened since the last look wakes nobody any more.
-      if (!self->is_overdue_ && !self->is_quiet_) co_await self->cursor_.ready();
+      if (reader.client_gone()) co_return fail(Errc::cancelled, "the client is gone");
     }
   }
 
  private:
   [[nodiscard]] const protocol::Headers& headers() const { return call_.call.request.http.request().headers; }
-  void interrupt(bool& flag) {
-    flag = true;
-    command_->log()->wake();
-  }
   void add(std::string_view event) { append_envelope(text_, Envelope::message, event); }
 
   Task<Result<>> flush() {
-    is_quiet_ = false;
-    quiet_.expires_after(quiet_after_);
     auto sent = co_await call_.send(text_);
     text_.clear();
     co_return sent;
   }
 
   void begin() {
-    quiet_.expires_after(quiet_after_);
-    if (call_.until) {
-      overdue_.expires_after(std::chrono::ceil<std::chrono::milliseconds>(*call_.until - SteadyTime::clock::now()));
-    }
     const OutputOffsets from = resumes_.value_or(OutputOffsets{});
     add(start_event(command_->pid(), tells_offsets_ ? std::optional{from} : std::nullopt));
   }
 
-  /// Takes what the log has now, up to one batch.
-  Result<> gather(std::size_t most) {
-    std::size_t size = 0;
-    while (size < most) {
-      const auto item = cursor_.next(std::min(most - size, kMostOfEvent));
-      if (!item) break;
-      size += item->bytes.size();
+  /// Takes what the log has now, up to this turn's share.
+  Result<> gather() {
+    while (const auto item = reader_.next(kMostOfEvent)) {
       if (item->kind == LogItem::Kind::gap) {
         SKIFF_TRY_VOID(tell_gap(*item));
       } else if (item->kind == LogItem::Kind::output) {
         add_output(*item);
       } else {
-        done_ = true;
         return end();
       }
     }
@@ -135,19 +116,12 @@ class ProcessStream {
 
   StreamCall& call_;
   std::shared_ptr<sessions::Command> command_;
-  sessions::Cursor cursor_;
+  LogReader reader_;
   const bool lossless_;
   const std::optional<OutputOffsets> resumes_;
-  const std::chrono::milliseconds quiet_after_;
   bool tells_offsets_;
-  Deadline quiet_;
-  Deadline overdue_;
   OutputOffsets at_;
   std::string text_;
-  bool is_quiet_ = false;
-  bool is_overdue_ = false;
-  bool is_gone_ = false;
-  bool done_ = false;
 };
 
 }  // namespace
@@ -155,7 +129,7 @@ class ProcessStream {
 Task<Result<>> stream_process(StreamCall* call, std::shared_ptr<sessions::Command> command, bool lossless,
                               std::optional<OutputOffsets> resume_from) {
   ProcessStream stream{*call, std::move(command), lossless, resume_from};
-  co_return co_await run_beside(ProcessStream::watch_peer(&stream), ProcessStream::run(&stream));
+  co_return co_await run_beside(stream.reader().watch_peer(call->call.request.http), ProcessStream::run(&stream));
 }
 
 }  // namespace skiff::runtime::dialects::e2b
