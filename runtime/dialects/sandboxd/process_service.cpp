@@ -9,6 +9,7 @@
 #include "runtime/dialects/sandboxd/find_program.hpp"
 #include "runtime/dialects/sandboxd/process_messages.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"
+#include "runtime/reader/log_reader.hpp"
 #include "runtime/reader/outcome.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
@@ -133,28 +134,16 @@ GrpcStatus output_was_lost(const LogItem& gap) {
 }
 
 Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Command> command) {
-  auto& turns = call->service.agent.supervisor.reader_turns;
-  sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
-  for (;;) {
-    co_await turns.next();
-    const std::size_t most = turns.bytes();
+  LogReader reader{call->service.agent.supervisor.reader_turns, command->log(), {.lossless = true}};
+  while (!reader.over()) {
+    co_await reader.ready();
     OutputBatch batch;
-    std::optional<LogItem> last;
-    while (batch.bytes < most) {
-      last = cursor.next(most - batch.bytes);
-      if (!last || last->kind != LogItem::Kind::output) break;
-      batch.add(*last);
-    }
+    auto item = reader.next();
+    for (; item && item->kind == LogItem::Kind::output; item = reader.next()) batch.add(*item);
     if (batch.bytes > 0) {
       if (auto sent = co_await send_batch(call, &batch); !sent) co_return grpc_status(sent.error());
     }
-    if (!last) {
-      co_await cursor.ready();
-    } else if (last->kind == LogItem::Kind::gap) {
-      co_return output_was_lost(*last);
-    } else if (last->kind == LogItem::Kind::exit) {
-      break;
-    }
+    if (item && item->kind == LogItem::Kind::gap) co_return output_was_lost(*item);
   }
   auto sent = co_await call->grpc.send(exit_event(go_exit_code(*command->exit_status())));
   co_return sent ? GrpcStatus{} : grpc_status(sent.error());
@@ -176,20 +165,13 @@ struct WholeOutput {
 };
 
 Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command, WholeOutput* output) {
-  auto& turns = call->service.agent.supervisor.reader_turns;
   output->share = call->grpc.http().share(std::chrono::hours{24 * 365});
-  sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
-  for (;;) {
-    co_await turns.next();
-    for (std::size_t taken = 0; taken < turns.bytes();) {
-      auto item = cursor.next(turns.bytes());
-      if (!item) {
-        co_await cursor.ready();
-        break;
-      }
-      if (item->kind == LogItem::Kind::exit) co_return GrpcStatus{};
+  LogReader reader{call->service.agent.supervisor.reader_turns, command->log(), {.lossless = true}};
+  while (!reader.over()) {
+    co_await reader.ready();
+    while (auto item = reader.next()) {
       if (item->kind == LogItem::Kind::gap) co_return output_was_lost(*item);
-      taken += item->bytes.size();
+      if (item->kind != LogItem::Kind::output) break;
       output->add(std::move(*item));
       const std::size_t all = output->out_bytes + output->err_bytes;
       if (all > kMostExecuteOutput) {
@@ -202,6 +184,7 @@ Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> c
       }
     }
   }
+  co_return GrpcStatus{};
 }
 
 Task<GrpcStatus> answer_whole(ServiceCall* call, std::int32_t exit_code, const WholeOutput* output) {
