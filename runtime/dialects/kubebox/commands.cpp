@@ -136,7 +136,8 @@ Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
   if (body.mode == "wait") co_return co_await answer_wait(request, std::move(command));
   // Its reader is there from the first byte on, so that none is lost until the client asks for the stream.
   if (body.mode == "stream") {
-    waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, command));
+    auto& turns = request->agent.supervisor.reader_turns;
+    waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, command, turns));
   }
   co_return co_await answer(request, R"({"process_id":)" + std::to_string(process) + '}');
 }

@@ -219,7 +219,7 @@ class SocketIo {
                   std::to_string(kMostStreams) + " streams are open on this connection, which is the limit");
     }
     auto stream = waiting_.take(*command);
-    if (!stream) stream = std::make_shared<OutputStream>(data, command);
+    if (!stream) stream = std::make_shared<OutputStream>(data, command, agent_.supervisor.reader_turns);
     begin(std::move(stream));
     return {};
   }
@@ -235,29 +235,15 @@ class SocketIo {
   }
 
   static Task<> carry(SocketIo* self, std::shared_ptr<OutputStream> stream) {
-    const auto log = stream->command->log();
-    auto& turns = self->agent_.supervisor.reader_turns;
-    bool gathered = false;
-    Deadline gathering{self->agent_.executor, [&gathered, &log] {
-                         gathered = true;
-                         log->wake();
-                       }};
+    LogReader& reader = stream->reader();
     for (;;) {
-      co_await turns.next();
-      const std::size_t most = turns.bytes();
-      const std::size_t size = stream->read(most);
+      co_await reader.ready();
+      const bool has_read = stream->read();
       while (auto frame = stream->next(self->last_event_)) {
         if (auto sent = co_await self->send(std::move(*frame)); !sent) co_return;
       }
       if (stream->told_exit()) co_return;
-      if (size >= most) continue;
-      if (size == 0) {
-        co_await stream->ready();
-        continue;
-      }
-      gathered = false;
-      gathering.expires_after(kGathering);
-      while (!gathered && !log->exit_status()) co_await log->changed();
+      if (has_read && reader.dry()) co_await reader.gather(kGathering);
     }
   }
 

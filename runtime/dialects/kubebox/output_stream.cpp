@@ -12,25 +12,19 @@ namespace skiff::runtime::dialects::kubebox {
 using sessions::LogItem;
 using sessions::Stream;
 
-OutputStream::OutputStream(EventData names_in, std::shared_ptr<sessions::Command> command_in)
-    : names{std::move(names_in)},
-      command{std::move(command_in)},
-      cursor_{command->log(), {.from = 0, .only = {}, .lossless = true}} {}
+OutputStream::OutputStream(EventData names_in, std::shared_ptr<sessions::Command> command_in, sessions::Turns& turns)
+    : names{std::move(names_in)}, command{std::move(command_in)}, reader_{turns, command->log(), {.lossless = true}} {}
 
 OutputStream::Event& OutputStream::add(std::uint64_t offset, std::optional<Stream> stream) {
   return events_.emplace_back(offset, out_, err_, stream);
 }
 
-std::size_t OutputStream::read(std::size_t most) {
-  std::size_t size = 0;
+bool OutputStream::read() {
   bool begun = false;
-  while (size < most && !exit_read_) {
-    const auto item = cursor_.next(most - size);
-    if (!item) break;
-    size += item->next - item->offset;
+  while (const auto item = reader_.next()) {
     if (item->kind == LogItem::Kind::exit) {
       read_exit(*item);
-      break;
+      return true;
     }
     const Stream stream = item->kind == LogItem::Kind::gap ? Stream::err : item->stream;
     const bool goes_on = std::exchange(begun, true) && events_.back().stream == stream;
@@ -41,7 +35,7 @@ std::size_t OutputStream::read(std::size_t most) {
       chunks(stream).append(event.text, item->bytes.view());
     }
   }
-  return size;
+  return begun;
 }
 
 void OutputStream::read_exit(const LogItem& item) {
@@ -51,7 +45,6 @@ void OutputStream::read_exit(const LogItem& item) {
   const std::string why = why_not_started(*command->exit_status());
   if (!why.empty()) protocol::append_json_bytes(add(item.offset, Stream::err).text, why);
   add(item.offset, std::nullopt);
-  exit_read_ = true;
 }
 
 std::optional<std::string> OutputStream::next(std::uint64_t& last) {
@@ -85,8 +78,7 @@ void OutputStream::rewind() {
   const Event& first = events_.front();
   out_ = first.out;
   err_ = first.err;
-  cursor_ = sessions::Cursor{command->log(), {.from = first.offset, .only = {}, .lossless = true}};
-  exit_read_ = false;
+  reader_.rewind(first.offset);
   events_.clear();
   sent_ = 0;
 }

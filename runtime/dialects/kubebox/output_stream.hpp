@@ -10,6 +10,7 @@
 
 #include "protocol/json/chunks.hpp"
 #include "runtime/dialects/kubebox/events.hpp"
+#include "runtime/reader/log_reader.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
@@ -19,16 +20,16 @@ namespace skiff::runtime::dialects::kubebox {
 /// byte. Reactor thread only.
 class OutputStream {
  public:
-  OutputStream(EventData names, std::shared_ptr<sessions::Command> command);
+  OutputStream(EventData names, std::shared_ptr<sessions::Command> command, sessions::Turns& turns);
 
   const EventData names;
   const std::shared_ptr<sessions::Command> command;
 
-  /// Makes events of what the log has now, up to `most` bytes of it: neighbouring output of one stream is one event.
-  /// Answers how many bytes it went on.
-  std::size_t read(std::size_t most);
-  /// Ends when `read` may have something.
-  [[nodiscard]] Task<> ready() { return cursor_.ready(); }
+  /// To be waited for before each `read`.
+  [[nodiscard]] LogReader& reader() noexcept { return reader_; }
+  /// Makes events of what the log has now, up to this turn's share: neighbouring output of one stream is one event.
+  /// False: there was nothing.
+  bool read();
   /// The frame of the event to be sent next, with the id behind `last`, which becomes that; nothing: none was read.
   [[nodiscard]] std::optional<std::string> next(std::uint64_t& last);
   /// The client has got the event with this id, and so all before it: they went over the same connection.
@@ -37,9 +38,9 @@ class OutputStream {
   void rewind();
 
   /// The exit was sent, which is the last event.
-  [[nodiscard]] bool told_exit() const noexcept { return exit_read_ && sent_ == events_.size(); }
+  [[nodiscard]] bool told_exit() const noexcept { return reader_.over() && sent_ == events_.size(); }
   /// Nothing is left to be sent, or to be sent again.
-  [[nodiscard]] bool delivered() const noexcept { return exit_read_ && events_.empty(); }
+  [[nodiscard]] bool delivered() const noexcept { return reader_.over() && events_.empty(); }
 
  private:
   /// More are taken for received: a client that acknowledges nothing.
@@ -55,11 +56,10 @@ class OutputStream {
   Event& add(std::uint64_t offset, std::optional<sessions::Stream> stream);
   protocol::JsonChunks& chunks(sessions::Stream stream) { return stream == sessions::Stream::out ? out_ : err_; }
 
-  sessions::Cursor cursor_;
+  LogReader reader_;
   protocol::JsonChunks out_, err_;  ///< no character is cut between two events
   std::deque<Event> events_;        ///< that were read and not acknowledged
   std::size_t sent_ = 0;            ///< so many of them
-  bool exit_read_ = false;
 };
 
 }  // namespace skiff::runtime::dialects::kubebox
