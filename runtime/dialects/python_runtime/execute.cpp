@@ -13,6 +13,7 @@
 #include "runtime/dialects/python_runtime/execute_answer.hpp"
 #include "runtime/dialects/python_runtime/execute_limit.hpp"
 #include "runtime/dialects/python_runtime/execute_request.hpp"
+#include "runtime/reader/log_watch.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {
@@ -31,17 +32,6 @@ std::optional<double> configured_limit() {
     return seconds;
   }();
   return limit;
-}
-
-Task<> watch_client(protocol::HttpExchange* http, std::shared_ptr<sessions::OutputLog> log, bool* gone) {
-  const bool closed = co_await http->peer_closed();
-  if (!closed) co_return;
-  *gone = true;
-  log->wake();
-}
-
-Task<> exit_or(std::shared_ptr<sessions::OutputLog> log, const bool* gone) {
-  while (!log->exit_status() && !*gone) co_await log->changed();
 }
 
 Task<Result<>> answer_text(Request* request, std::string text) {
@@ -98,16 +88,15 @@ Task<Result<>> execute(Request* request) {
   const std::shared_ptr<sessions::Command> command = started->command;
   request->command = command->id();
 
-  const auto& log = command->log();
-  bool gone = false;
+  LogWatch watch{agent.executor, command->log(), {}};
   try {
-    co_await run_beside(watch_client(&http, log, &gone), exit_or(log, &gone));
+    (void)co_await run_beside(watch.watch_peer(http), watch.until_exit());
   } catch (...) {
     // The server ends: nobody is left who could be answered.
     command->end(sessions::Cause::killed_by_client);
     throw;
   }
-  if (!log->exit_status()) {
+  if (!command->exit_status()) {
     command->end(sessions::Cause::killed_by_client);
     co_return fail(Errc::cancelled, "the client is gone");
   }
