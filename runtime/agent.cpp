@@ -8,6 +8,7 @@
 #include "base/id.hpp"
 #include "base/log.hpp"
 #include "runtime/api/route.hpp"
+#include "runtime/dialects/dialect.hpp"
 #include "runtime/dialects/mcp/clients.hpp"
 
 namespace skiff::runtime {
@@ -64,16 +65,23 @@ constexpr std::size_t kWaitsForNames = 32;
 /// That are made at a time: each is a few dozen megabytes until it is whole, and the reactor makes them one by one.
 constexpr std::size_t kLargeAnswers = 4;
 
+std::vector<std::string> names_in_metrics(const std::vector<std::string_view>& spoken) {
+  std::vector<std::string> names;
+  for (const std::string_view dialect : spoken) names.push_back(dialects::identity_name(dialect));
+  return names;
+}
+
 }  // namespace
 
 Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
-             std::vector<std::string_view> dialects)
+             std::vector<std::string_view> spoken)
     : executor{on},
       settings{std::move(with)},
       instance{new_id("i-")},
       authenticator{std::move(who)},
       browser_guard{std::move(browsers)},
-      requests{api::routes().size(), std::move(dialects)},
+      dialects{std::move(spoken)},
+      requests{api::routes(), names_in_metrics(dialects)},
       activity{on, [this](std::string_view why) { stop(EndCause::lease, why); }},
       received{settings.max_received_bytes},
       channels{kChannels},

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/blocking_pool.hpp"
@@ -40,7 +41,7 @@ class Clients;
 /// The running agent: its settings, what it guards, and the sessions. One per process. Reactor thread only.
 struct Agent {
   Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
-        std::vector<std::string_view> dialects = {});
+        std::vector<std::string_view> spoken = {});
 
   /// Ends every command with cause `shutdown`; from its start on nothing new begins and /readyz says 503.
   [[nodiscard]] Task<> drain();
@@ -79,6 +80,7 @@ struct Agent {
   std::string instance;  ///< new with each boot
   Authenticator authenticator;
   BrowserGuard browser_guard;
+  std::vector<std::string_view> dialects;  ///< that it speaks
   RequestCounts requests;
   Activity activity;
   protocol::ReceiveBudget received;  ///< by all servers of the agent

@@ -1,7 +1,5 @@
 #include "runtime/metrics.hpp"
 
-#include <algorithm>
-
 #include "runtime/api/route.hpp"
 #include "runtime/process_stats.hpp"
 #include "runtime/version.hpp"
@@ -13,31 +11,6 @@ using metric::CounterFrom;
 using metric::Counters;
 using metric::Gauge;
 using metric::Histograms;
-
-constexpr std::array<std::string_view, RequestCounts::kClasses> kClassNames{"1xx", "2xx", "3xx", "4xx", "5xx"};
-
-/// Method and path of each route; what matched none has neither, for a client could make up any number of them. All
-/// requests of a dialect are one route.
-template <class Add>
-void each_route(const RequestCounts& requests, Add add) {
-  for (const api::Route& route : api::routes()) add(route.path, route.method);
-  add("-", "-");
-  for (const std::string_view dialect : requests.dialects()) add("dialect:" + std::string{dialect}, "-");
-}
-
-LabelSets by_route(const RequestCounts& requests) {
-  LabelSets labels{{"route", "method"}};
-  each_route(requests, [&](std::string_view path, std::string_view method) { labels.add({path, method}); });
-  return labels;
-}
-
-LabelSets by_route_and_class(const RequestCounts& requests) {
-  LabelSets labels{{"route", "method", "status"}};
-  each_route(requests, [&](std::string_view path, std::string_view method) {
-    for (const std::string_view status : kClassNames) labels.add({path, method, status});
-  });
-  return labels;
-}
 
 LabelSets by_cause() {
   LabelSets labels{{"cause"}};
@@ -53,18 +26,11 @@ LabelSets one(std::string_view label, std::initializer_list<std::string_view> va
 
 }  // namespace
 
-std::size_t RequestCounts::of_dialect(std::string_view name) const noexcept {
-  const auto found = std::ranges::find(dialects_, name);
-  return found == dialects_.end() ? no_route() : routes_ + 1 + static_cast<std::size_t>(found - dialects_.begin());
-}
-
 MetricsTable metrics_table(const Measured& m) {
   // clang-format off
   return MetricsTable{{
-      {"skiff_requests_total", "Answered requests, by route, method and class of the status; the route - stands for unknown paths.",
-       Counters{m.requests.by_class()}, by_route_and_class(m.requests), true},
-      {"skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream.",
-       Histograms{m.requests.seconds()}, by_route(m.requests), true},
+      m.requests.requests("skiff_requests_total", "Answered requests, by route, method and class of the status; the route - stands for unknown paths."),
+      m.requests.seconds("skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream."),
       {"skiff_connections", "Open connections, including WebSockets.", Gauge{m.connections}},
       {"skiff_websockets", "Open WebSockets.", Gauge{m.websockets}},
       {"skiff_sessions", "Sessions, including the default one.", Gauge{m.sessions}},
@@ -93,7 +59,7 @@ MetricsTable metrics_table(const Measured& m) {
 }
 
 std::string metrics_markdown() {
-  const RequestCounts requests{api::routes().size()};
+  const RequestCounts requests{api::routes()};
   const sessions::Counts commands;
   const sessions::OutputCounts output;
   return "# Metrics of skiffd\n\n"

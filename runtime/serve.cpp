@@ -333,7 +333,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
                                .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
                                .error_response =
                                    [&agent](unsigned status, const Error& error) {
-                                     agent.requests.refused(agent.requests.no_route(), status);
+                                     agent.requests.count(agent.requests.no_route(), status);
                                      auto response = api::problem_response(error, {});
                                      response.status = status;
                                      return response;

@@ -1,20 +1,21 @@
 #pragma once
 
-#include <cstddef>
-
+#include "protocol/http/exchange.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/audit.hpp"
 
 namespace skiff::runtime::api {
 
-/// How much of an answered request is told.
-enum class Told : unsigned char {
-  all,    ///< the audit log has it too
-  aside,  ///< of a route that is open to everybody: metrics, and the log at its debug level
-};
+/// The request id and the trace that a request's fields name. The id is the client's X-Request-Id if it is one that
+/// logs can hold, 1 to 128 visible ASCII characters; else a new one.
+[[nodiscard]] Caller caller_of(const protocol::Headers& headers, Identity identity = {});
 
-/// What is told of a request when its answer is over: the metrics, counted in `row` of `RequestCounts`, the audit log,
-/// and a line of the log.
-void account_for(Agent& agent, std::size_t row, const AuditedRequest& request, Told told = Told::all);
+/// Tells of a request when its answer is over: the metrics, the audit log, and a line of the log.
+void account_for(Agent& agent, const RequestRecord& request, const Answered& answered);
+void account_for(Agent& agent, const RequestRecord& request, const protocol::HttpExchange& http);
+
+/// The time since a request began.
+[[nodiscard]] std::chrono::microseconds took(const RequestRecord& request);
 
 }  // namespace skiff::runtime::api

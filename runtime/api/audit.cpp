@@ -40,22 +40,22 @@ std::string content_of(const sessions::CommandSpec& spec) {
 
 }  // namespace
 
-void audit_request(const Agent& agent, const AuditedRequest& request) {
+void audit_request(const Agent& agent, const RequestRecord& request, const Answered& answered) {
   if (!agent.audit) return;
   std::string line = begin("request");
-  append_json_text(line, "request_id", request.request_id);
-  append_known(line, "who", request.who);
-  append_json_text(line, "peer", request.peer);
-  append_json_text(line, "method", request.method.substr(0, kLongestMethod));
+  append_json_text(line, "request_id", request.caller.request_id);
+  append_known(line, "who", request.caller.identity.name);
+  append_json_text(line, "peer", answered.peer);
+  append_json_text(line, "method", answered.method.substr(0, kLongestMethod));
   append_json_text(line, "route", request.route);
   append_known(line, "session", request.session);
   append_known(line, "command", request.command);
-  append_json_number(line, "status", request.status);
-  append_json_number(line, "bytes", request.bytes);
+  append_json_number(line, "status", answered.status);
+  append_json_number(line, "bytes", answered.bytes);
   append_json_number(
       line, "duration_ms",
-      static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(request.duration).count()));
-  append_known(line, "traceparent", request.traceparent);
+      static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(answered.duration).count()));
+  append_known(line, "traceparent", request.caller.traceparent);
   line += '}';
   agent.audit->write(line);
 }

@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "runtime/api/route.hpp"
-
 namespace skiff::runtime::api {
 
 Result<std::optional<std::uint64_t>> Call::query_number(std::string_view name, std::uint64_t most) const {
@@ -72,13 +70,6 @@ Task<Result<>> Call::json(unsigned status, std::string text) {
 Task<Result<>> Call::no_content() {
   protocol::HttpResponse response{204};
   co_return co_await http.respond(std::move(response));
-}
-
-bool is_json(std::string_view content_type) {
-  const std::string_view type = content_type.substr(0, content_type.find(';'));
-  const std::string_view trimmed = type.substr(0, type.find_last_not_of(" \t") + 1);
-  return protocol::same_text(trimmed, "application/json") ||
-         protocol::same_text(trimmed, "application/merge-patch+json");
 }
 
 protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,

@@ -13,11 +13,10 @@
 #include "protocol/json/problem.hpp"
 #include "protocol/json/schema.hpp"
 #include "runtime/agent.hpp"
+#include "runtime/api/route.hpp"
 #include "runtime/auth/credentials.hpp"
 
 namespace skiff::runtime::api {
-
-struct Route;
 
 /// Who asks, in which request: what goes along with a command that is started for them.
 struct Caller {
@@ -71,9 +70,6 @@ struct Call {
   [[nodiscard]] Task<Result<>> json(unsigned status, std::string text);
   [[nodiscard]] Task<Result<>> no_content();
 };
-
-/// True for application/json and application/merge-patch+json, whatever the parameters.
-[[nodiscard]] bool is_json(std::string_view content_type);
 
 /// What a handler's errors become.
 [[nodiscard]] protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,

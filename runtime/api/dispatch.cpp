@@ -1,15 +1,15 @@
 #include "runtime/api/dispatch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/http/page.hpp"
-#include "protocol/http/traceparent.hpp"
 #include "protocol/json/problem.hpp"
+#include "protocol/service/body.hpp"
+#include "protocol/service/dispatcher.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
-#include "runtime/api/match.hpp"
-#include "runtime/api/request_head.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/auth/own_fields.hpp"
 
@@ -17,6 +17,19 @@ namespace skiff::runtime::api {
 namespace {
 
 constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
+
+/// One request on its way.
+struct Visit {
+  Agent& agent;
+  protocol::HttpExchange& http;
+  protocol::service::Match match = {};
+  RequestRecord record = {};
+  const Route* route = nullptr;  ///< null: none matches
+
+  /// Everybody may use the route.
+  [[nodiscard]] bool is_open() const noexcept { return route != nullptr && !route->scope; }
+  [[nodiscard]] bool passes_on() const noexcept { return route != nullptr && route->passes_on(); }
+};
 
 Result<> check_query(const Route& route, const protocol::Target& target, bool lenient,
                      std::vector<std::string>& ignored) {
@@ -55,29 +68,23 @@ Task<Result<>> admit(Call& call) {
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
   if (route.body != Body::packed && !route.passes_on()) {
-    SKIFF_CO_TRY_VOID(check_coding(request));
+    SKIFF_CO_TRY_VOID(protocol::service::check_coding(request));
   }
   if (route.body == Body::json) {
-    const auto type = request.headers.find("Content-Type");
-    const bool empty = request.body.kind == protocol::BodyFraming::Kind::none ||
-                       (request.body.kind == protocol::BodyFraming::Kind::length && request.body.length == 0);
-    if (!empty && (!type || !is_json(*type))) {
-      co_return fail(Errc::unsupported_media_type,
-                     "the body must be JSON and say so: -H 'Content-Type: application/json'");
-    }
-    SKIFF_CO_TRY(call.body, co_await call.http.read_body(call.agent.settings.max_json_bytes));
+    SKIFF_CO_TRY(call.body, co_await protocol::service::read_json(&call.http, call.agent.settings.max_json_bytes));
   }
   co_return Result<>{};
 }
 
-Result<Identity> identify(Agent& agent, const Route* route, const protocol::Headers& headers) {
+Result<Identity> authenticate(const Visit& visit) {
+  const protocol::Headers& headers = visit.http.request().headers;
   // Something before us could go by the other one. Of Authorization and Origin the parser sees to it.
   if (headers.count("X-Skiff-Token") > 1) return fail(Errc::invalid_request, "X-Skiff-Token is repeated");
   CredentialHeaders shown = credential_headers(headers);
   // It is for whom the request is passed on to.
-  if (route != nullptr && route->passes_on() && has_own_field(shown)) shown.authorization.reset();
+  if (visit.passes_on() && has_own_field(shown)) shown.authorization.reset();
   SKIFF_TRY(auto token, presented_token(shown));
-  return agent.authenticator.authenticate(token);
+  return visit.agent.authenticator.authenticate(token);
 }
 
 /// Whoever may do more takes what those leave idle who may do less. Who has shown nothing counts by his address.
@@ -87,117 +94,100 @@ protocol::Holder place_holder(const Identity& identity) {
   return {.who = holder_of(identity), .rank = rank};
 }
 
-/// What the logs and metrics say of a request once it was answered.
-struct Account {
-  std::string request_id = {};
-  std::string traceparent = {};
-  std::string who = {};
-  std::string session = {};
-  std::string command = {};
-  const Route* route = nullptr;  ///< null: none matched
-  SteadyTime began = std::chrono::steady_clock::now();
-};
+/// The agent's own API.
+struct OwnApi {
+  using Visit = api::Visit;
+  static constexpr std::string_view kNoSuchPath = "there is no such path; the API is listed at /openapi.json";
 
-void settle(Agent& agent, const protocol::HttpExchange& http, const Account& account) {
-  const bool open = account.route != nullptr && !account.route->scope;
-  const std::size_t row =
-      account.route != nullptr ? static_cast<std::size_t>(account.route - routes().data()) : agent.requests.no_route();
-  account_for(
-      agent, row,
-      {.request_id = account.request_id,
-       .who = account.who,
-       .peer = http.peer(),
-       .method = http.request().method,
-       .route = account.route != nullptr ? account.route->path : "-",
-       .session = account.session,
-       .command = account.command,
-       .traceparent = account.traceparent,
-       .status = http.status(),
-       .bytes = http.body_bytes_sent(),
-       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began)},
-      open ? Told::aside : Told::all);
-}
+  static void find(Visit* visit) {
+    const auto& request = visit->http.request();
+    visit->match = find_route(request.method, request.target);
+    if (!visit->match.is_found()) return;
+    visit->route = &routes()[visit->match.route];
+    visit->record.route = visit->route->path;
+    visit->record.row = visit->match.route;
+    visit->record.is_aside = visit->is_open();
+  }
+
+  static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
+    using enum BrowserGuard::Checks;
+    // The server behind a port says which pages may use it: its handler asks where nobody had to show a credential. It
+    // also decodes the path as it likes.
+    const bool passes_on = visit->passes_on();
+    SKIFF_TRY(auto verdict, visit->agent.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? host : answer));
+    const auto& fault = visit->http.request().target.fault;
+    if (fault && !passes_on) return std::unexpected{*fault};
+    visit->http.extra_headers().append(verdict.fields);
+    return std::move(verdict.preflight);
+  }
+
+  /// 401 comes before 404, 405 and the body: a stranger learns nothing.
+  static Task<Result<>> identify(Visit* visit) {
+    if (visit->is_open()) co_return Result<>{};
+    SKIFF_CO_TRY(visit->record.caller.identity, authenticate(*visit));
+    co_return visit->http.vouch(place_holder(visit->record.caller.identity));
+  }
+
+  static Task<Result<>> handle(Visit* visit) {
+    const Route& route = *visit->route;
+    RequestRecord& record = visit->record;
+    if (route.path.starts_with(kSessionPath)) record.session = visit->match.parameters.front();
+    std::optional<Activity::Use> use;
+    if (route.is_use && !visit->is_open()) use.emplace(visit->agent.activity);
+    Call call{.agent = visit->agent,
+              .http = visit->http,
+              .route = route,
+              .identity = record.caller.identity,
+              .params = std::move(visit->match.parameters),
+              .request_id = record.caller.request_id,
+              .body = {},
+              .lenient = visit->http.request().headers.has_token("Prefer", "handling=lenient"),
+              .ignored = {},
+              .command_id = {},
+              .traceparent = record.caller.traceparent};
+    // A relay ends both of its directions by itself.
+    if (!route.passes_on()) call.http.end_body_at(call.identity.expires);
+    auto outcome = co_await admit(call);
+    if (outcome) outcome = co_await route.handler(call);
+    record.command = std::move(call.command_id);
+    co_return outcome;
+  }
+
+  static protocol::HttpResponse problem(Visit* visit, const Error& error) {
+    const auto& request = visit->http.request();
+    protocol::Headers& fields = visit->http.extra_headers();
+    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions ||
+        error.code == Errc::too_many_connections || error.code == Errc::resource_exhausted) {
+      fields.set("Retry-After", "1");
+    }
+    if (error.code == Errc::unauthenticated) {
+      visit->http.close_after_response();
+      fields.set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
+    }
+    if (error.code == Errc::upgrade_required) {
+      for (const auto& [name, value] : protocol::kUpgradeHeaders) fields.set(name, value);
+    }
+    const std::string& id = visit->record.caller.request_id;
+    return protocol::prefers_page(request) ? protocol::error_page(request, protocol::http_status(error.code), error, id)
+                                           : problem_response(error, id);
+  }
+
+  static void tell(Visit* visit, const Result<>&) { account_for(visit->agent, visit->record, visit->http); }
+};
 
 }  // namespace
 
 Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
-  const auto& request = http.request();
-  Account account{.request_id = request_id_of(request.headers),
-                  .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))};
-  http.extra_headers().set("X-Request-Id", account.request_id);
+  Visit visit{.agent = agent, .http = http};
+  visit.record.caller = caller_of(http.request().headers);
+  visit.record.row = agent.requests.no_route();
+  protocol::Headers& fields = http.extra_headers();
+  fields.set("X-Request-Id", visit.record.caller.request_id);
   // W3C Trace Context Level 2: the trace that this belongs to.
-  if (!account.traceparent.empty()) http.extra_headers().set("traceresponse", account.traceparent);
-  http.extra_headers().set("X-Skiff-Instance", agent.instance);
-
-  Match found = match(request.method, request.target.segments);
-  account.route = found.route;
-  const bool open = found.route != nullptr && !found.route->scope;
-  // Which pages may use a server behind is that server's to say: its handler asks where nobody had to show a
-  // credential.
-  const bool passes_on = found.route != nullptr && found.route->passes_on();
-  Result<> outcome = passes_on ? check_host(agent.browser_guard, http) : check_browser(agent.browser_guard, http);
-  // A server behind decodes it as it likes.
-  if (outcome && !passes_on && request.target.fault) outcome = std::unexpected{*request.target.fault};
-  const bool may_read = outcome && !passes_on && let_page_read(agent.browser_guard, http);
-  if (may_read && is_preflight(request)) {
-    auto response = preflight_answer(request);
-    (void)co_await http.respond(std::move(response));
-  } else if (outcome) {
-    // 401 comes before 404, 405 and the body: a stranger learns nothing.
-    Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, found.route, request.headers);
-    if (!identity) {
-      outcome = std::unexpected{identity.error()};
-    } else if (auto kept = open ? Result<>{} : http.vouch(place_holder(*identity)); !kept) {
-      outcome = std::unexpected{kept.error()};
-    } else if (found.route == nullptr) {
-      if (found.allow.empty()) {
-        outcome = fail(Errc::not_found, "there is no such path; the API is listed at /openapi.json");
-      } else {
-        http.extra_headers().set("Allow", found.allow);
-        outcome = fail(Errc::method_not_allowed, "this path has: " + found.allow);
-      }
-    } else {
-      account.who = identity->name;
-      if (found.route->path.starts_with(kSessionPath)) account.session = found.params.front();
-      std::optional<Activity::Use> use;
-      if (found.route->is_use && !open) use.emplace(agent.activity);
-      Call call{.agent = agent,
-                .http = http,
-                .route = *found.route,
-                .identity = std::move(*identity),
-                .params = std::move(found.params),
-                .request_id = account.request_id,
-                .body = {},
-                .lenient = request.headers.has_token("Prefer", "handling=lenient"),
-                .ignored = {},
-                .command_id = {},
-                .traceparent = account.traceparent};
-      // A relay ends both of its directions by itself.
-      if (!passes_on) http.end_body_at(call.identity.expires);
-      outcome = co_await admit(call);
-      if (outcome) outcome = co_await found.route->handler(call);
-      account.command = std::move(call.command_id);
-    }
-  }
-  if (!outcome && http.status() == 0) {
-    const Error& error = outcome.error();
-    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions ||
-        error.code == Errc::too_many_connections || error.code == Errc::resource_exhausted) {
-      http.extra_headers().set("Retry-After", "1");
-    }
-    if (error.code == Errc::unauthenticated) {
-      http.close_after_response();
-      http.extra_headers().set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
-    }
-    if (error.code == Errc::upgrade_required) {
-      for (const auto& [name, value] : protocol::kUpgradeHeaders) http.extra_headers().set(name, value);
-    }
-    auto response = protocol::prefers_page(request)
-                        ? protocol::error_page(request, protocol::http_status(error.code), error, account.request_id)
-                        : problem_response(error, account.request_id);
-    (void)co_await http.respond(std::move(response));
-  }
-  settle(agent, http, account);
+  const std::string& trace = visit.record.caller.traceparent;
+  if (!trace.empty()) fields.set("traceresponse", trace);
+  fields.set("X-Skiff-Instance", agent.instance);
+  return protocol::service::dispatch<OwnApi>(std::move(visit));
 }
 
 }  // namespace skiff::runtime::api

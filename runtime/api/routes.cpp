@@ -16,6 +16,7 @@
 #include "runtime/api/sessions/session_routes.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
 #include "runtime/dialects/mcp/routes.hpp"
+#include "sessions/registry.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -181,7 +182,7 @@ constexpr std::array kRoutes{
           .is_use = false,
           .handler = list_ports,
           .describe = describe_ports},
-    Route{.method = kAnyMethod,
+    Route{.method = protocol::service::kAnyMethod,
           .path = "/v1/ports/{port}/{path}",
           .operation_id = "Port",
           .summary = "Pass the request on to the server on a port, and its answer back",
@@ -434,6 +435,12 @@ constexpr std::array kRoutes{
           .describe = describe_attach},
 };
 
+/// Whether a path is short for one of the default session.
+bool is_short(const protocol::service::Segments& segments) {
+  if (segments.size() < 2 || segments[0] != "v1") return false;
+  return segments[1] == "commands" || segments[1] == "files" || segments[1].starts_with("files:");
+}
+
 }  // namespace
 
 std::span<const Route> routes() {
@@ -443,6 +450,13 @@ std::span<const Route> routes() {
     return rows;
   }();
   return table;
+}
+
+protocol::service::Match find_route(std::string_view method, const protocol::Target& target) {
+  static const protocol::service::Router router{routes()};
+  auto segments = protocol::service::decoded_segments(target);
+  if (is_short(segments)) segments.insert(segments.begin() + 1, {"sessions", sessions::Registry::kDefault});
+  return router.match(method, segments);
 }
 
 }  // namespace skiff::runtime::api

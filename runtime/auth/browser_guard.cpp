@@ -1,7 +1,11 @@
 #include "runtime/auth/browser_guard.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "protocol/http/origin.hpp"
@@ -21,11 +25,58 @@ address unmapped(const address& ip) {
   return ip;
 }
 
+/// Absent on a Unix socket.
+std::optional<address> own_address(const protocol::HttpExchange& http) {
+  const protocol::Address& local = http.local_address();
+  if (local.family() == AF_INET) {
+    sockaddr_in ip{};
+    std::memcpy(&ip, local.data(), sizeof ip);
+    return boost::asio::ip::address_v4{ntohl(ip.sin_addr.s_addr)};
+  }
+  if (local.family() == AF_INET6) {
+    sockaddr_in6 ip{};
+    std::memcpy(&ip, local.data(), sizeof ip);
+    return boost::asio::ip::address_v6{std::bit_cast<boost::asio::ip::address_v6::bytes_type>(ip.sin6_addr.s6_addr)};
+  }
+  return std::nullopt;
+}
+
+/// Whether the method only reads (RFC 9110 section 9.2.1): an Origin does not matter then, unless it is an upgrade.
+bool is_safe_method(std::string_view method) noexcept {
+  constexpr std::array kSafe{std::string_view{"GET"}, std::string_view{"HEAD"}, std::string_view{"OPTIONS"},
+                             std::string_view{"TRACE"}};
+  return std::ranges::count(kSafe, method) > 0;
+}
+
+/// It says nothing of what there is: what is not known is refused by the request itself.
+protocol::HttpResponse preflight_answer(const BrowserHead& head) {
+  protocol::HttpResponse answer{.status = 204};
+  answer.headers.add("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
+  if (!head.wanted_fields.empty()) answer.headers.add("Access-Control-Allow-Headers", head.wanted_fields);
+  answer.headers.add("Access-Control-Max-Age", "600");
+  return answer;
+}
+
 bool is_name_of_a_cluster(std::string_view name) {
   return !name.contains('.') || name.ends_with(".svc") || name.ends_with(".cluster.local");
 }
 
 }  // namespace
+
+BrowserHead BrowserHead::of(const protocol::HttpExchange& http) {
+  const auto& request = http.request();
+  BrowserHead head{.method = request.method,
+                   .origin = request.headers.find("Origin"),
+                   .local = own_address(http),
+                   .is_tls = http.is_tls(),
+                   .is_upgrade = request.headers.contains("Upgrade")};
+  if (!request.host.empty()) head.host = request.host;
+  if (head.method == "OPTIONS" && head.origin && request.headers.contains("Access-Control-Request-Method")) {
+    head.is_preflight = true;
+    head.wanted_fields = request.headers.get("Access-Control-Request-Headers");
+  }
+  return head;
+}
 
 Result<BrowserGuard> BrowserGuard::create(const std::vector<std::string>& hosts,
                                           const std::vector<std::string>& origins) {
@@ -66,6 +117,23 @@ BrowserGuard BrowserGuard::with_cluster_names() const {
   return guard;
 }
 
+Result<Verdict> BrowserGuard::judge(const BrowserHead& head, Checks checks) const {
+  SKIFF_TRY_VOID(check_host(head.host, head.local));
+  Verdict verdict;
+  if (checks == Checks::host) return verdict;
+  if (!is_safe_method(head.method) || head.is_upgrade) {
+    SKIFF_TRY_VOID(check_origin(head.origin, head.is_tls ? "https" : "http", head.host));
+  }
+  if (checks == Checks::origin || origins_.empty()) return verdict;
+  verdict.fields.set("Vary", "Origin");
+  if (!head.origin || !lists_origin(*head.origin)) return verdict;
+  // Without Access-Control-Allow-Credentials: a token is sent by the page itself, and never by the browser.
+  verdict.fields.set("Access-Control-Allow-Origin", *head.origin);
+  verdict.fields.set("Access-Control-Expose-Headers", "*");
+  if (head.is_preflight) verdict.preflight = preflight_answer(head);
+  return verdict;
+}
+
 Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const std::optional<address>& local) const {
   // A browser always sends Host, and it can't reach a Unix socket.
   if (any_host_ || !host || !local) return {};
@@ -98,12 +166,6 @@ Result<> BrowserGuard::check_origin(std::optional<std::string_view> origin, std:
 bool BrowserGuard::lists_origin(std::string_view origin) const {
   const auto normal = normal_origin(origin);
   return normal && std::ranges::count(origins_, *normal) > 0;
-}
-
-bool is_safe_method(std::string_view method) noexcept {
-  constexpr std::array kSafe{std::string_view{"GET"}, std::string_view{"HEAD"}, std::string_view{"OPTIONS"},
-                             std::string_view{"TRACE"}};
-  return std::ranges::count(kSafe, method) > 0;
 }
 
 }  // namespace skiff::runtime

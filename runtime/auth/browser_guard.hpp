@@ -8,8 +8,30 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "base/error.hpp"
+#include "protocol/http/exchange.hpp"
 
 namespace skiff::runtime {
+
+/// What a request's head tells of the page that a browser shows. Its texts are those of the request.
+struct BrowserHead {
+  std::string_view method;
+  std::optional<std::string_view> host = {};  ///< absent: HTTP/1.0, no browser
+  std::optional<std::string_view> origin = {};
+  /// Our address on the connection; absent on a Unix socket, which no browser reaches.
+  std::optional<boost::asio::ip::address> local = {};
+  bool is_tls = false;
+  bool is_upgrade = false;
+  bool is_preflight = false;            ///< a browser asks if a page may send something; it shows no credential
+  std::string_view wanted_fields = {};  ///< of a preflight: the fields that the page wants to send
+
+  [[nodiscard]] static BrowserHead of(const protocol::HttpExchange& http);
+};
+
+/// What the guard says of a request that passes.
+struct Verdict {
+  protocol::Headers fields = {};                         ///< every answer to the request has these, errors included
+  std::optional<protocol::HttpResponse> preflight = {};  ///< the whole answer to a preflight that is allowed
+};
 
 /// Keeps web pages away that a browser on the same machine or network happens to show: one whose own name was made to
 /// resolve to the agent's address (DNS rebinding), and one of another origin. Programs other than browsers pass.
@@ -26,6 +48,14 @@ class BrowserGuard {
   /// "*" does not count: without a credential nothing else keeps a page away.
   [[nodiscard]] BrowserGuard with_cluster_names() const;
 
+  enum class Checks : unsigned char {
+    host,    ///< Host alone
+    origin,  ///< Host and Origin
+    answer,  ///< the same, and whether the page may read the answer (Fetch, 3.2: CORS)
+  };
+  /// Judges a request by its head. Errors: host_not_allowed, origin_not_allowed.
+  [[nodiscard]] Result<Verdict> judge(const BrowserHead& head, Checks checks) const;
+
   /// `host` is the value of Host (absent: HTTP/1.0, no browser). Accepted: localhost and names below it, loopback
   /// addresses, `local` (the address the connection came in on; absent for a Unix socket, where any Host passes), and
   /// the list. Errors: host_not_allowed.
@@ -37,19 +67,15 @@ class BrowserGuard {
   [[nodiscard]] Result<> check_origin(std::optional<std::string_view> origin, std::string_view scheme,
                                       std::optional<std::string_view> host) const;
 
-  /// Whether the list has it: its pages may also read the answers. Not so the agent's own origin, which needs no leave.
-  [[nodiscard]] bool lists_origin(std::string_view origin) const;
-  [[nodiscard]] bool lists_any_origin() const noexcept { return !origins_.empty(); }
-
  private:
+  /// Whether pages of this origin may also read the answers. The agent's own origin needs no leave.
+  [[nodiscard]] bool lists_origin(std::string_view origin) const;
+
   bool any_host_ = false;
   bool cluster_names_ = false;
   std::vector<std::string> hosts_;     // lower case, no port
   std::vector<std::string> suffixes_;  // ".suffix"
   std::vector<std::string> origins_;   // lower case, default port left out
 };
-
-/// True for methods that only read (RFC 9110 section 9.2.1): an Origin does not matter then, unless it is an upgrade.
-[[nodiscard]] bool is_safe_method(std::string_view method) noexcept;
 
 }  // namespace skiff::runtime

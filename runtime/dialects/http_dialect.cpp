@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "protocol/http/server.hpp"
-#include "protocol/http/traceparent.hpp"
+#include "protocol/service/body.hpp"
 #include "runtime/api/account.hpp"
-#include "runtime/api/request_head.hpp"
 #include "runtime/connection_limits.hpp"
 
 namespace skiff::runtime::dialects {
@@ -22,19 +21,18 @@ Identity identity_of(const HttpDialect& dialect) {
 }
 
 bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
-  return !dialect.probe.empty() && head.target.path == dialect.probe && is_safe_method(head.method);
+  return !dialect.probe.empty() && head.target.path == dialect.probe && (head.method == "GET" || head.method == "HEAD");
 }
 
 Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle) {
-  auto allowed = api::check_browser(*guard, request->http);
-  if (!allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(guard->judge(BrowserHead::of(request->http), BrowserGuard::Checks::origin));
   const bool probe = is_probe(*dialect, request->http.request());
   // A probe stays a stranger, for whom a place is kept when all the others are taken.
   if (!dialect->vouches_itself && !probe) {
     SKIFF_CO_TRY_VOID(request->http.vouch());
   }
   if (!dialect->takes_coded) {
-    SKIFF_CO_TRY_VOID(api::check_coding(request->http.request()));
+    SKIFF_CO_TRY_VOID(protocol::service::check_coding(request->http.request()));
   }
   if (request->agent.draining) {
     request->http.extra_headers().set("Retry-After", "1");
@@ -47,32 +45,13 @@ Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDial
 
 Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle,
                      protocol::HttpExchange* http) {
-  const auto began = std::chrono::steady_clock::now();
   const auto& head = http->request();
-  Request request{.agent = *agent,
-                  .http = *http,
-                  .caller = {.identity = identity_of(*dialect),
-                             .request_id = api::request_id_of(head.headers),
-                             .traceparent = protocol::valid_traceparent(head.headers.get("traceparent"))},
-                  .route = "-",
-                  .session = {},
-                  .command = {}};
+  Request request{*agent, *http, api::caller_of(head.headers, identity_of(*dialect))};
+  request.row = agent->requests.row_of(request.caller.identity.name);
+  request.is_aside = is_probe(*dialect, head);
   const Result<> outcome = co_await admit(&request, guard, dialect, handle);
   if (!outcome && http->status() == 0) (void)co_await http->respond(dialect->problem(0, outcome.error()));
-  api::account_for(
-      *agent, agent->requests.of_dialect(dialect->name),
-      {.request_id = request.caller.request_id,
-       .who = request.caller.identity.name,
-       .peer = http->peer(),
-       .method = head.method,
-       .route = request.route,
-       .session = request.session,
-       .command = request.command,
-       .traceparent = request.caller.traceparent,
-       .status = http->status(),
-       .bytes = http->body_bytes_sent(),
-       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)},
-      is_probe(*dialect, head) ? api::Told::aside : api::Told::all);
+  api::account_for(*agent, request, *http);
 }
 
 class HttpService final : public Service {
@@ -90,7 +69,7 @@ class HttpService final : public Service {
                      },
                  .error_response =
                      [&agent, dialect](unsigned status, const Error& error) {
-                       agent.requests.refused(agent.requests.of_dialect(dialect->name), status);
+                       agent.requests.count(agent.requests.row_of(identity_name(dialect->name)), status);
                        auto response = dialect->problem(status, error);
                        response.status = status;
                        return response;

@@ -2,25 +2,25 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/task.hpp"
 #include "protocol/http/exchange.hpp"
 #include "runtime/agent.hpp"
-#include "runtime/api/call.hpp"
+#include "runtime/api/audit.hpp"
 #include "runtime/dialects/dialect.hpp"
 
 namespace skiff::runtime::dialects {
 
-/// One HTTP request of a dialect's client. Lives as long as its handler.
-struct Request {
+/// One HTTP request of a dialect's client. Lives as long as its handler, which notes in the record which session it is
+/// about and which command it starts.
+struct Request : api::RequestRecord {
+  Request(Agent& on, protocol::HttpExchange& exchange, api::Caller who)
+      : RequestRecord{.caller = std::move(who)}, agent{on}, http{exchange} {}
+
   Agent& agent;
   protocol::HttpExchange& http;
-  api::Caller caller;   ///< whom a command is started for
-  std::string route;    ///< set by the handler, for logs and the audit log: "/execute"; never the client's own text
-  std::string session;  ///< set by the handler: which one it was about
-  std::string command;  ///< set by the handler: that was started
 };
 
 /// Answers a request. What it returns as an error becomes the response of `HttpDialect::problem`.

@@ -27,6 +27,7 @@ ARROWS = {
     "protocol/http2": (("protocol/net", "protocol/http"), "HTTP/2, the server"),
     "protocol/grpc": (("protocol/net", "protocol/http", "protocol/http2", "protocol/json"), "gRPC calls on HTTP/2"),
     "protocol/websocket": (("protocol/net", "protocol/http", "protocol/json"), "WebSocket: handshake, frames, socket"),
+    "protocol/service": (("protocol/net", "protocol/http", "protocol/json"), "a request's way through a route table: routes, router, dispatcher, request metrics"),
     "protocol/socket_io": (("protocol/json",), "Socket.IO: the packets in a WebSocket's frames"),
 
     "fs": ((), ""),

@@ -105,7 +105,7 @@ const Answer<Agent>& capabilities_answer() {
         }},
        {"session_shells", [](const Agent& agent) { return Part<&shells_answer>{agent}; }},
        {"subprotocols", [](const Agent&) { return std::vector<string_view>{"skiff.v1.json", "skiff.v1.binary"}; }},
-       {"dialects", [](const Agent& agent) { return followed_by({"mcp"}, agent.requests.dialects()); }}}};
+       {"dialects", [](const Agent& agent) { return followed_by({"mcp"}, agent.dialects); }}}};
   return answer;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/api/commands/run_routes.hpp"
 
+#include "protocol/service/body.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/commands/log_stream.hpp"
 #include "runtime/api/requests.hpp"
@@ -20,8 +21,8 @@ Result<> apply_query(const Call& call, CommandRequest& request) {
 }
 
 bool has_json_body(const Call& call) {
-  const std::string_view type = call.http.request().headers.get("Content-Type");
-  return protocol::same_text(type.substr(0, type.find(';')), "application/json");
+  return protocol::same_text(protocol::service::media_type(call.http.request().headers.get("Content-Type")),
+                             "application/json");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
+#include "protocol/service/body.hpp"
 #include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/requests.hpp"
 
@@ -135,7 +136,7 @@ Result<std::string> run_batch(const fs::Tree& tree, std::span<const fs::Operatio
 }
 
 Task<Result<>> edit_file(Call& call, const FileCall& file) {
-  if (!is_json(call.http.request().headers.get("Content-Type"))) {
+  if (!protocol::service::is_json(call.http.request().headers.get("Content-Type"))) {
     co_return fail(Errc::unsupported_media_type,
                    "edits are JSON and say so: -H 'Content-Type: application/json'; to add bytes at the end use "
                    "append=true");

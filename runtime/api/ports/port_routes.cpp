@@ -11,7 +11,6 @@
 #include "protocol/http/server_names.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/ports/local_server.hpp"
-#include "runtime/api/request_head.hpp"
 #include "runtime/auth/own_fields.hpp"
 
 namespace skiff::runtime::api {
@@ -29,7 +28,10 @@ constexpr std::string_view kLocalHost = "localhost";
 Result<> check_request(const Call& call, std::uint16_t port) {
   SKIFF_TRY_VOID(check_port(call, port));
   // A page can't show a credential that it does not have. Where none is asked for, its origin decides.
-  return call.identity.anonymous ? check_browser(call.agent.browser_guard, call.http) : Result<>{};
+  if (call.identity.anonymous) {
+    SKIFF_TRY_VOID(call.agent.browser_guard.judge(BrowserHead::of(call.http), BrowserGuard::Checks::origin));
+  }
+  return {};
 }
 
 protocol::Headers fields_for(Call& call, std::uint16_t port) {

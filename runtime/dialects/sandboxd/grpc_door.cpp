@@ -5,10 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "protocol/http/traceparent.hpp"
 #include "protocol/http2/server.hpp"
 #include "runtime/api/account.hpp"
-#include "runtime/api/request_head.hpp"
 #include "runtime/connection_limits.hpp"
 #include "runtime/dialects/sandboxd/grpc_health.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
@@ -106,8 +104,8 @@ Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* cal
 }
 
 Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
-  const auto began = std::chrono::steady_clock::now();
   const protocol::Http2Request& request = http->request();
+  api::RequestRecord record;
   // A browser never speaks HTTP/2 without TLS, so no page of one gets this far.
   if (request.method != "POST") {
     http->respond({{"allow", "POST"}}, 405);
@@ -123,9 +121,7 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   ServiceCall call{
       .service = *service,
       .grpc = grpc,
-      .caller = {.identity = stranger(),
-                 .request_id = api::request_id_of(request.headers),
-                 .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))},
+      .caller = api::caller_of(request.headers, stranger()),
       .timeout = request.headers.find("grpc-timeout").transform([](auto text) { return std::string{text}; })};
   protocol::GrpcOutcome outcome{.status = unknown_method(request.path.substr(0, kLongestToldPath))};
   http->forget_head();
@@ -137,20 +133,18 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   }
   if (!outcome.is_given_up) grpc.finish(outcome.status);
   Agent& agent = service->agent;
-  api::account_for(
-      agent, agent.requests.of_dialect(kDialectName),
-      {.request_id = call.caller.request_id,
-       .who = call.caller.identity.name,
-       .peer = http->peer(),
-       .method = "POST",
-       .route = is_known ? route->path : "-",
-       .session = call.command.empty() ? std::string_view{} : sessions::Registry::kDefault,
-       .command = call.command,
-       .traceparent = call.caller.traceparent,
-       .status = http_status_of(outcome.status.code),
-       .bytes = http->bytes_sent(),
-       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)},
-      is_known && route->is_probe ? api::Told::aside : api::Told::all);
+  record.caller = std::move(call.caller);
+  if (is_known) record.route = route->path;
+  if (!call.command.empty()) record.session = sessions::Registry::kDefault;
+  record.command = std::move(call.command);
+  record.row = agent.requests.row_of(record.caller.identity.name);
+  record.is_aside = is_known && route->is_probe;
+  api::account_for(agent, record,
+                   {.peer = http->peer(),
+                    .method = "POST",
+                    .status = http_status_of(outcome.status.code),
+                    .bytes = http->bytes_sent(),
+                    .duration = api::took(record)});
 }
 
 class GrpcDoor final : public Service {

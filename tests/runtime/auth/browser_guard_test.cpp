@@ -11,6 +11,9 @@ using ::testing::HasSubstr;
 
 class Guard : public ::testing::Test {
  protected:
+  using Checks = BrowserGuard::Checks;
+  static constexpr Checks answer = Checks::answer;
+
   BrowserGuard plain = *BrowserGuard::create({}, {});
   std::optional<boost::asio::ip::address> local = make_address("10.1.2.3");
 
@@ -132,15 +135,17 @@ TEST_F(Guard, RefusesPatternsItCouldNotCompare) {
 
 TEST_F(Guard, ListsWhatItWasToldAndNothingElse) {
   const BrowserGuard guard = *BrowserGuard::create({}, {"https://App.example:443", "http://localhost:3000"});
-  EXPECT_TRUE(guard.lists_any_origin());
-  EXPECT_FALSE(plain.lists_any_origin());
+  const auto may_read = [](const BrowserGuard& one, std::string_view origin) {
+    const auto verdict = one.judge({.method = "GET", .origin = origin}, answer);
+    return verdict && verdict->fields.get("Access-Control-Allow-Origin") == origin && !origin.empty();
+  };
   for (const char* listed : {"https://app.example", "HTTPS://app.example:443", "http://localhost:3000"}) {
-    EXPECT_TRUE(guard.lists_origin(listed)) << listed;
-    EXPECT_FALSE(plain.lists_origin(listed)) << listed;
+    EXPECT_TRUE(may_read(guard, listed)) << listed;
+    EXPECT_FALSE(may_read(plain, listed)) << listed;
   }
   for (const char* other : {"", "null", "*", "http://app.example", "https://app.example:8443", "http://localhost",
                             "https://x.app.example", "https://app.example.x"}) {
-    EXPECT_FALSE(guard.lists_origin(other)) << other;
+    EXPECT_FALSE(may_read(guard, other)) << other;
   }
 }
 
@@ -175,10 +180,47 @@ TEST_F(Guard, LetsListedOriginsPass) {
   EXPECT_FALSE(origin(guard, "null"));
 }
 
-TEST(SafeMethods, AreThoseThatOnlyRead) {
-  for (const char* method : {"GET", "HEAD", "OPTIONS", "TRACE"}) EXPECT_TRUE(is_safe_method(method));
-  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "get", "CONNECT", ""})
-    EXPECT_FALSE(is_safe_method(method));
+TEST_F(Guard, AsksForTheOriginOfWhatChangesSomething) {
+  const BrowserHead head{.method = "GET", .host = "localhost", .origin = "http://evil.example", .local = local};
+  for (const char* method : {"GET", "HEAD", "OPTIONS", "TRACE"}) {
+    BrowserHead safe = head;
+    safe.method = method;
+    EXPECT_TRUE(plain.judge(safe, answer)) << method;
+    safe.is_upgrade = true;
+    EXPECT_FALSE(plain.judge(safe, answer)) << method;
+  }
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "get", "CONNECT", ""}) {
+    BrowserHead unsafe = head;
+    unsafe.method = method;
+    EXPECT_FALSE(plain.judge(unsafe, answer)) << method;
+    EXPECT_FALSE(plain.judge(unsafe, Checks::origin)) << method;
+    EXPECT_TRUE(plain.judge(unsafe, Checks::host)) << method;
+  }
+  const auto refused = plain.judge({.method = "GET", .host = "evil.example", .local = local}, Checks::host);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::host_not_allowed);
+}
+
+TEST_F(Guard, AnswersPreflightsOfListedPages) {
+  const BrowserGuard guard = *BrowserGuard::create({}, {"https://app.example"});
+  BrowserHead head{.method = "OPTIONS",
+                   .host = "localhost",
+                   .origin = "https://app.example",
+                   .local = local,
+                   .is_preflight = true,
+                   .wanted_fields = "X-Skiff-Token"};
+  const auto allowed = guard.judge(head, answer);
+  ASSERT_TRUE(allowed && allowed->preflight);
+  EXPECT_EQ(allowed->preflight->status, 204U);
+  EXPECT_EQ(allowed->preflight->headers.get("Access-Control-Allow-Headers"), "X-Skiff-Token");
+  EXPECT_EQ(allowed->fields.get("Vary"), "Origin");
+  const auto only_checked = guard.judge(head, Checks::origin);
+  EXPECT_TRUE(only_checked && !only_checked->preflight && only_checked->fields.empty());
+  head.origin = "https://evil.example";
+  const auto other = guard.judge(head, answer);
+  ASSERT_TRUE(other && !other->preflight);
+  EXPECT_EQ(other->fields.get("Vary"), "Origin");
+  EXPECT_FALSE(other->fields.contains("Access-Control-Allow-Origin"));
 }
 
 }  // namespace
