@@ -13,6 +13,8 @@
 #include "container/trace/tracing.hpp"
 #include "protocol/http/exchange.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/service/route.hpp"
+#include "protocol/service/router.hpp"
 
 namespace skiff::container::serve {
 
@@ -39,30 +41,23 @@ struct Call {
 
 using Handler = Task<Result<protocol::HttpResponse>> (*)(Call* call);
 
-/// One row of the table: everything there is to know about a route.
-struct Route {
-  std::string_view method;
-  std::string_view path;  ///< "/v1/sandboxes/{id}"
-  Face face;
-  std::optional<KeyScope> scope;  ///< none: for everybody
-  Handler handler;
-  std::string_view summary;  ///< one sentence without a full stop
-  bool takes_body = false;   ///< JSON, up to `kLongestBody`
-};
+/// One row of the table. A row without a scope is for everybody; a JSON body has up to `kLongestBody` bytes. The
+/// summary is one sentence without a full stop.
+using Route = protocol::service::Route<Handler, std::optional<KeyScope>>;
 
-/// The summary of a route that answers 501 alone.
-inline constexpr std::string_view kNotOffered = "Not offered";
+/// The tags of rows, which say whose API a route belongs to.
+inline constexpr std::string_view kOwnTag = "sandboxes";
+inline constexpr std::string_view kE2bTag = "e2b";
+[[nodiscard]] inline Face face_of(const Route& route) noexcept {
+  return route.tag == kE2bTag ? Face::e2b : Face::own;
+}
 
 inline constexpr std::size_t kLongestBody = std::size_t{1} << 20U;
 
 /// THE table.
 [[nodiscard]] std::span<const Route> routes();
 
-struct Match {
-  const Route* route = nullptr;
-  std::vector<std::string> parameters = {};
-  std::string allow = {};  ///< the methods of a path that has others
-};
-[[nodiscard]] Match match(std::string_view method, const std::vector<std::string>& segments);
+/// Finds its row for a request.
+[[nodiscard]] protocol::service::Match find_route(const protocol::HttpRequest& request);
 
 }  // namespace skiff::container::serve

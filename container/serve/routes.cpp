@@ -1,103 +1,245 @@
-#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "container/serve/e2b_routes.hpp"
 #include "container/serve/event_routes.hpp"
+#include "container/serve/own_bodies.hpp"
 #include "container/serve/own_routes.hpp"
 #include "container/serve/route.hpp"
+#include "protocol/json/openapi.hpp"
+#include "protocol/json/schema.hpp"
+#include "protocol/json/sse.hpp"
 
 namespace skiff::container::serve {
 namespace {
 
+using protocol::ApiBody;
+using protocol::ApiOperation;
+using protocol::ApiParameter;
+using protocol::ApiResponse;
 using enum KeyScope;
+using protocol::service::Body;
 
-constexpr auto kOwn = Face::own;
-constexpr auto kE2b = Face::e2b;
+constexpr std::string_view kJsonType = "application/json";
+constexpr unsigned kNoContent = 204;
+
+template <class T>
+ApiBody body_of_type() {
+  return {.content_type = std::string{kJsonType},
+          .schema = {.name = std::string{T::kSchemaName}, .json = protocol::json_schema<T>()}};
+}
+
+template <class T>
+ApiResponse answer_of_type(unsigned status, std::string_view description) {
+  return {.status = status, .description = std::string{description}, .bodies = {body_of_type<T>()}};
+}
+
+void describe_create(ApiOperation& operation) {
+  operation.request = {body_of_type<own::CreateSandbox>()};
+  operation.request_required = false;
+  operation.parameters = {{.name = "Idempotency-Key",
+                           .in = ApiParameter::In::header,
+                           .help = "Of the client's choice: the same one makes no second sandbox"}};
+  operation.responses = {
+      answer_of_type<own::SandboxView>(201, "It was made"),
+      answer_of_type<own::SandboxView>(
+          200, "It existed: created before with this Idempotency-Key, or has this name and get_or_create was set"),
+      answer_of_type<own::SandboxView>(202, "It is being made")};
+  operation.problems = {404, 409, 429, 501, 502};
+}
+
+void describe_list(ApiOperation& operation) {
+  operation.parameters = {
+      {.name = "label", .help = "NAME=VALUE", .schema = R"({"type":"string","pattern":"^[^=]+="})", .repeated = true},
+      {.name = "state",
+       .help = "How they are",
+       .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+      {.name = "owner", .help = "Whose they are, within the tenant"},
+      {.name = "cursor", .help = "`next` of the page before"},
+      {.name = "limit", .help = "Of a page", .schema = R"({"type":"integer","minimum":1,"maximum":500})"}};
+  operation.responses = {answer_of_type<own::SandboxList>(200, "One page of them")};
+}
+
+void describe_events(ApiOperation& operation) {
+  operation.description =
+      "Events `phase` ({phase, detail}: scheduling, pulling, starting), and at the end one `ready` with the sandbox "
+      "or `failed` with a problem. For a sandbox that another process brings up, only the last event is sent.";
+  operation.responses = {{.status = 200,
+                          .description = "The events",
+                          .bodies = {{.content_type = std::string{protocol::kEventStreamType},
+                                      // OpenAPI 3.0 has no word for events: readers differ in what one is.
+                                      .schema = {.json = "{}"}}}}};
+  operation.problems = {404};
+}
+
+void describe_show(ApiOperation& operation) {
+  operation.parameters = {{.name = "wait",
+                           .help = "Not before it is up, or can't be brought up, which is an error then",
+                           .schema = R"({"type":"string","enum":["ready"]})"},
+                          {.name = "timeout_ms",
+                           .help = "Of that wait, then the answer says how it is",
+                           .schema = R"({"type":"integer","minimum":0,"maximum":600000,"default":30000})"}};
+  operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+  operation.problems = {404, 502};
+}
+
+void describe_pools(ApiOperation& operation) {
+  operation.responses = {answer_of_type<own::PoolList>(200, "All of them")};
+}
+
+void describe_pool(ApiOperation& operation) {
+  operation.responses = {answer_of_type<PoolStatus>(200, "The pool")};
+  operation.problems = {404};
+}
+
+void describe_key(ApiOperation& operation) {
+  operation.responses = {answer_of_type<own::KeyView>(200, "The key")};
+}
+
+void describe_token(ApiOperation& operation) {
+  operation.request = {body_of_type<own::MakeToken>()};
+  operation.request_required = false;
+  operation.responses = {answer_of_type<own::TokenView>(201, "It was made")};
+  operation.problems = {404, 409};
+}
+
+void describe_preview(ApiOperation& operation) {
+  operation.request = {body_of_type<own::MakePreview>()};
+  operation.responses = {answer_of_type<own::PreviewView>(201, "It was made")};
+  operation.problems = {404, 501};
+}
+
+void describe_extend(ApiOperation& operation) {
+  operation.request = {body_of_type<own::ExtendSandbox>()};
+  operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+  operation.problems = {404, 409};
+}
+
+void describe_stop(ApiOperation& operation) {
+  operation.request = {body_of_type<own::StopSandbox>()};
+  operation.request_required = false;
+  operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+  operation.problems = {404, 409, 501};
+}
+
+void describe_removal(ApiOperation& operation) {
+  operation.parameters = {{.name = "uid", .help = "Only if it is this one, and not another that has got its name"},
+                          {.name = "state",
+                           .help = "Only while it is so",
+                           .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+                          {.name = "grace_ms",
+                           .help = "For what runs in it to end by itself",
+                           .schema = R"({"type":"integer","minimum":0,"maximum":300000,"default":2000})"},
+                          {.name = "Idempotency-Key",
+                           .in = ApiParameter::In::header,
+                           .help = "Only the one that was made with it: takes back a creation whose answer was lost"}};
+  operation.responses = {{.status = 204, .description = "Nothing of it is left"}};
+  operation.problems = {404, 501};
+}
+
+void describe_start(ApiOperation& operation) {
+  operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+  operation.problems = {404, 409};
+}
+
+void describe_done(ApiOperation& operation) {
+  operation.responses = {{.status = 200, .description = "Done"}};
+}
+
+void describe_e2b_answer(ApiOperation& operation, unsigned status) {
+  ApiResponse response{.status = status, .description = "As E2B's API has it"};
+  if (status != kNoContent) response.bodies = {{.content_type = std::string{kJsonType}}};
+  operation.responses.push_back(std::move(response));
+}
+
+template <unsigned... kStatuses>
+void answers(ApiOperation& operation) {
+  (describe_e2b_answer(operation, kStatuses), ...);
+}
+
+void refuses(ApiOperation& operation) {
+  operation.problems = {501};
+}
+
+constexpr std::string_view kNotOffered = "Not offered";
+
+constexpr Route row(std::string_view tag, std::string_view method, std::string_view path, std::optional<KeyScope> scope,
+                    Body body, Handler handler, void (*describe)(ApiOperation&), std::string_view summary) {
+  return {.method = method,
+          .path = path,
+          .summary = summary,
+          .tag = tag,
+          .scope = scope,
+          .body = body,
+          .handler = handler,
+          .describe = describe};
+}
+
+constexpr auto kNone = Body::none;
+constexpr auto kJson = Body::json;
+constexpr auto kOwn = kOwnTag;
+constexpr auto kE2b = kE2bTag;
 
 // clang-format off
 constexpr Route kRoutes[] = {
-    {"GET",    "/healthz",                          kOwn, {},     &own::health,         "Whether this process is alive"},
-    {"GET",    "/readyz",                           kOwn, {},     &own::ready,          "Whether it takes requests"},
-    {"GET",    "/openapi.json",                     kOwn, {},     &own::describe_api,   "This list"},
-    {"GET",    "/metrics",                          kOwn, admin,  &own::show_metrics,   "Metrics of this process, for Prometheus"},
-    {"GET",    "/v1/me",                            kOwn, use,    &own::show_key,       "What the API key may do"},
-    {"POST",   "/v1/sandboxes",                     kOwn, create, &own::create,         "Create a sandbox, and wait until it is up", true},
-    {"GET",    "/v1/sandboxes",                     kOwn, use,    &own::list,           "List sandboxes"},
-    {"GET",    "/v1/sandboxes/{id}",                kOwn, use,    &own::show,           "Show a sandbox, or wait until it is up"},
-    {"GET",    "/v1/sandboxes/{id}/events",         kOwn, use,    &own::stream_events,  "Stream the steps until the sandbox is up, as server-sent events"},
-    {"DELETE", "/v1/sandboxes/{id}",                kOwn, create, &own::remove,         "Remove a sandbox with its files"},
-    {"POST",   "/v1/sandboxes/{id}/stop",           kOwn, create, &own::stop,           "Stop a sandbox and keep its files", true},
-    {"POST",   "/v1/sandboxes/{id}/start",          kOwn, create, &own::start,          "Run a stopped one again"},
-    {"POST",   "/v1/sandboxes/{id}/extend",         kOwn, create, &own::extend,         "Begin its lease anew", true},
-    {"POST",   "/v1/sandboxes/{id}/tokens",         kOwn, use,    &own::make_token,     "Make a token for its agent", true},
-    {"POST",   "/v1/sandboxes/{id}/previews",       kOwn, use,    &own::make_preview,   "Create a link that opens one of its ports in a browser", true},
-    {"GET",    "/v1/pools",                         kOwn, use,    &own::list_pools,     "List pools of prestarted sandboxes"},
-    {"GET",    "/v1/pools/{id}",                    kOwn, use,    &own::show_pool,      "Show a pool"},
+    row(kOwn, "GET",    "/healthz",                       {},     kNone, &own::health,         &describe_done,     "Whether this process is alive"),
+    row(kOwn, "GET",    "/readyz",                        {},     kNone, &own::ready,          &describe_done,     "Whether it takes requests"),
+    row(kOwn, "GET",    "/openapi.json",                  {},     kNone, &own::describe_api,   &describe_done,     "This list"),
+    row(kOwn, "GET",    "/metrics",                       admin,  kNone, &own::show_metrics,   &describe_done,     "Metrics of this process, for Prometheus"),
+    row(kOwn, "GET",    "/v1/me",                         use,    kNone, &own::show_key,       &describe_key,      "What the API key may do"),
+    row(kOwn, "POST",   "/v1/sandboxes",                  create, kJson, &own::create,         &describe_create,   "Create a sandbox, and wait until it is up"),
+    row(kOwn, "GET",    "/v1/sandboxes",                  use,    kNone, &own::list,           &describe_list,     "List sandboxes"),
+    row(kOwn, "GET",    "/v1/sandboxes/{id}",             use,    kNone, &own::show,           &describe_show,     "Show a sandbox, or wait until it is up"),
+    row(kOwn, "GET",    "/v1/sandboxes/{id}/events",      use,    kNone, &own::stream_events,  &describe_events,   "Stream the steps until the sandbox is up, as server-sent events"),
+    row(kOwn, "DELETE", "/v1/sandboxes/{id}",             create, kNone, &own::remove,         &describe_removal,  "Remove a sandbox with its files"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/stop",        create, kJson, &own::stop,           &describe_stop,     "Stop a sandbox and keep its files"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/start",       create, kNone, &own::start,          &describe_start,    "Run a stopped one again"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Begin its lease anew"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::make_token,     &describe_token,    "Make a token for its agent"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::make_preview,   &describe_preview,  "Create a link that opens one of its ports in a browser"),
+    row(kOwn, "GET",    "/v1/pools",                      use,    kNone, &own::list_pools,     &describe_pools,    "List pools of prestarted sandboxes"),
+    row(kOwn, "GET",    "/v1/pools/{id}",                 use,    kNone, &own::show_pool,      &describe_pool,     "Show a pool"),
 
-    {"POST",   "/sandboxes",                        kE2b, create, &e2b::create,         "Make a sandbox", true},
-    {"POST",   "/v2/sandboxes",                     kE2b, create, &e2b::create,         "Make a sandbox", true},
-    {"GET",    "/sandboxes",                        kE2b, use,    &e2b::list_running,   "List sandboxes that run"},
-    {"GET",    "/v2/sandboxes",                     kE2b, use,    &e2b::list,           "List sandboxes"},
-    {"GET",    "/sandboxes/{id}",                   kE2b, use,    &e2b::show,           "Show a sandbox"},
-    {"DELETE", "/sandboxes/{id}",                   kE2b, create, &e2b::kill,           "Remove a sandbox with its files"},
-    {"POST",   "/sandboxes/{id}/timeout",           kE2b, create, &e2b::set_timeout,    "Begin its lease anew", true},
-    {"POST",   "/sandboxes/{id}/refreshes",         kE2b, create, &e2b::refresh,        "Make its lease longer", true},
-    {"POST",   "/sandboxes/{id}/connect",           kE2b, use,    &e2b::connect,        "Return how to reach it; start it again if it is paused", true},
-    {"POST",   "/v2/sandboxes/{id}/connect",        kE2b, use,    &e2b::connect,        "Return how to reach it; start it again if it is paused", true},
-    {"POST",   "/sandboxes/{id}/pause",             kE2b, create, &e2b::pause,          "Stop a sandbox and keep its files", true},
-    {"POST",   "/sandboxes/{id}/resume",            kE2b, create, &e2b::resume,         "Run a paused one again", true},
-    {"GET",    "/sandboxes/{id}/metrics",           kE2b, use,    &e2b::metrics,        "What it uses"},
-    {"GET",    "/sandboxes/{id}/logs",              kE2b, use,    &e2b::log_lines,      "Recent output of its commands"},
-    {"GET",    "/v2/sandboxes/{id}/logs",           kE2b, use,    &e2b::logs,           "Recent output of its commands"},
-    {"PUT",    "/sandboxes/{id}/network",           kE2b, create, &e2b::refuse_network, kNotOffered, true},
-    {"POST",   "/sandboxes/{id}/snapshots",         kE2b, create, &e2b::refuse_memory,  kNotOffered, true},
-    {"POST",   "/sandboxes/{id}/fork",              kE2b, create, &e2b::refuse_memory,  kNotOffered, true},
-    {"GET",    "/snapshots",                        kE2b, use,    &e2b::refuse_memory,  kNotOffered},
-    {"GET",    "/templates",                        kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"POST",   "/templates",                        kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
-    {"POST",   "/v2/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
-    {"POST",   "/v3/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
-    {"GET",    "/v2/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"GET",    "/templates/aliases/{id}",           kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"GET",    "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"POST",   "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
-    {"DELETE", "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"GET",    "/templates/{id}/tags",              kE2b, use,    &e2b::refuse_builds,  kNotOffered},
-    {"GET",    "/volumes",                          kE2b, use,    &e2b::refuse_volumes, kNotOffered},
-    {"POST",   "/volumes",                          kE2b, use,    &e2b::refuse_volumes, kNotOffered, true},
-    {"GET",    "/volumes/{id}",                     kE2b, use,    &e2b::refuse_volumes, kNotOffered},
-    {"DELETE", "/volumes/{id}",                     kE2b, use,    &e2b::refuse_volumes, kNotOffered},
-    {"GET",    "/secrets",                          kE2b, use,    &e2b::refuse_secrets, kNotOffered},
-    {"POST",   "/secrets",                          kE2b, use,    &e2b::refuse_secrets, kNotOffered, true},
-    {"GET",    "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered},
-    {"POST",   "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered, true},
-    {"DELETE", "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered},
+    row(kE2b, "POST",   "/sandboxes",                     create, kJson, &e2b::create,         &answers<201>,      "Make a sandbox"),
+    row(kE2b, "POST",   "/v2/sandboxes",                  create, kJson, &e2b::create,         &answers<201>,      "Make a sandbox"),
+    row(kE2b, "GET",    "/sandboxes",                     use,    kNone, &e2b::list_running,   &answers<200>,      "List sandboxes that run"),
+    row(kE2b, "GET",    "/v2/sandboxes",                  use,    kNone, &e2b::list,           &answers<200>,      "List sandboxes"),
+    row(kE2b, "GET",    "/sandboxes/{id}",                use,    kNone, &e2b::show,           &answers<200>,      "Show a sandbox"),
+    row(kE2b, "DELETE", "/sandboxes/{id}",                create, kNone, &e2b::kill,           &answers<204>,      "Remove a sandbox with its files"),
+    row(kE2b, "POST",   "/sandboxes/{id}/timeout",        create, kJson, &e2b::set_timeout,    &answers<204>,      "Begin its lease anew"),
+    row(kE2b, "POST",   "/sandboxes/{id}/refreshes",      create, kJson, &e2b::refresh,        &answers<204>,      "Make its lease longer"),
+    row(kE2b, "POST",   "/sandboxes/{id}/connect",        use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach it; start it again if it is paused"),
+    row(kE2b, "POST",   "/v2/sandboxes/{id}/connect",     use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach it; start it again if it is paused"),
+    row(kE2b, "POST",   "/sandboxes/{id}/pause",          create, kJson, &e2b::pause,          &answers<204>,      "Stop a sandbox and keep its files"),
+    row(kE2b, "POST",   "/sandboxes/{id}/resume",         create, kJson, &e2b::resume,         &answers<201>,      "Run a paused one again"),
+    row(kE2b, "GET",    "/sandboxes/{id}/metrics",        use,    kNone, &e2b::metrics,        &answers<200>,      "What it uses"),
+    row(kE2b, "GET",    "/sandboxes/{id}/logs",           use,    kNone, &e2b::log_lines,      &answers<200>,      "Recent output of its commands"),
+    row(kE2b, "GET",    "/v2/sandboxes/{id}/logs",        use,    kNone, &e2b::logs,           &answers<200>,      "Recent output of its commands"),
+    row(kE2b, "PUT",    "/sandboxes/{id}/network",        create, kJson, &e2b::refuse_network, &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/sandboxes/{id}/snapshots",      create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/sandboxes/{id}/fork",           create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/snapshots",                     use,    kNone, &e2b::refuse_memory,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/templates",                     use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/templates",                     use,    kJson, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/v2/templates",                  use,    kJson, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/v3/templates",                  use,    kJson, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/v2/templates",                  use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/templates/aliases/{id}",        use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/templates/{id}",                use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/templates/{id}",                use,    kJson, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "DELETE", "/templates/{id}",                use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/templates/{id}/tags",           use,    kNone, &e2b::refuse_builds,  &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/volumes",                       use,    kNone, &e2b::refuse_volumes, &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/volumes",                       use,    kJson, &e2b::refuse_volumes, &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/volumes/{id}",                  use,    kNone, &e2b::refuse_volumes, &refuses,           kNotOffered),
+    row(kE2b, "DELETE", "/volumes/{id}",                  use,    kNone, &e2b::refuse_volumes, &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/secrets",                       use,    kNone, &e2b::refuse_secrets, &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/secrets",                       use,    kJson, &e2b::refuse_secrets, &refuses,           kNotOffered),
+    row(kE2b, "GET",    "/secrets/{id}",                  use,    kNone, &e2b::refuse_secrets, &refuses,           kNotOffered),
+    row(kE2b, "POST",   "/secrets/{id}",                  use,    kJson, &e2b::refuse_secrets, &refuses,           kNotOffered),
+    row(kE2b, "DELETE", "/secrets/{id}",                  use,    kNone, &e2b::refuse_secrets, &refuses,           kNotOffered),
 };
 // clang-format on
-
-/// The next part of a path, which begins with "/".
-std::string_view next_segment(std::string_view& path) {
-  path.remove_prefix(1);
-  const std::size_t end = std::min(path.find('/'), path.size());
-  const std::string_view part = path.substr(0, end);
-  path.remove_prefix(end);
-  return part;
-}
-
-bool fits_path(std::string_view pattern, const std::vector<std::string>& segments,
-               std::vector<std::string>& parameters) {
-  for (const std::string& segment : segments) {
-    if (pattern.empty()) return false;
-    const std::string_view part = next_segment(pattern);
-    if (part.starts_with('{')) {
-      if (segment.empty()) return false;
-      parameters.push_back(segment);
-    } else if (part != segment) {
-      return false;
-    }
-  }
-  return pattern.empty();
-}
 
 }  // namespace
 
@@ -105,15 +247,9 @@ std::span<const Route> routes() {
   return kRoutes;
 }
 
-Match match(std::string_view method, const std::vector<std::string>& segments) {
-  Match found;
-  for (const Route& route : kRoutes) {
-    std::vector<std::string> parameters;
-    if (!fits_path(route.path, segments, parameters)) continue;
-    if (route.method == method) return {.route = &route, .parameters = std::move(parameters)};
-    found.allow += (found.allow.empty() ? "" : ", ") + std::string{route.method};
-  }
-  return found;
+protocol::service::Match find_route(const protocol::HttpRequest& request) {
+  static const protocol::service::Router router{kRoutes, {.head = protocol::service::Head::refused}};
+  return router.match(request.method, protocol::service::decoded_segments(request.target));
 }
 
 }  // namespace skiff::container::serve

@@ -20,6 +20,8 @@
 #include "container/serve/answer.hpp"
 #include "container/serve/credential.hpp"
 #include "protocol/http/page.hpp"
+#include "protocol/service/body.hpp"
+#include "protocol/service/dispatcher.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -36,25 +38,12 @@ std::string_view known_method(std::string_view method) {
   return found == kKnown.end() ? kOtherMethod : *found;
 }
 
-bool is_json(std::string_view type) {
-  constexpr std::string_view kJson = "application/json";
-  return type.size() >= kJson.size() && protocol::same_text(type.substr(0, kJson.size()), kJson);
-}
-
 /// What a driver has begun to end it finishes, and turns its cancellation off for that: here the caller's stays as it
 /// is.
 template <class T>
 Task<T> apart(Task<T> work) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   co_return co_await boost::asio::co_spawn(executor, std::move(work), use_task);
-}
-
-/// Versions of E2B's SDKs send the fields of a sandbox to the control API, too, when they connect to it. The agent has
-/// none of these paths.
-bool is_for_control(const protocol::HttpRequest& request, const Placed& placed) {
-  if (placed.by != PlacedBy::fields || placed.port != kE2bPort) return false;
-  const Match found = match(request.method, request.target.segments);
-  return found.route != nullptr && found.route->face == Face::e2b;
 }
 
 /// What a key or a link of a tenant takes is the tenant's. A link is for one port, and was given to somebody.
@@ -66,12 +55,12 @@ protocol::Holder place_holder(const Door::Admitted& admitted, const Placed& plac
 }
 
 /// E2B's SDKs make their signed URLs with the address that E2B_SANDBOX_URL says, and no field goes with a link.
-std::string_view no_such_path(const protocol::HttpRequest& request) {
-  if (request.target.path == "/files" && request.target.parameter("signature")) {
-    return "a signed URL tells its sandbox by its host alone: start this server with --domain, and set E2B_DOMAIN "
-           "instead of E2B_SANDBOX_URL where the URL is made";
-  }
-  return "there is no such path: the API is listed at /openapi.json";
+constexpr std::string_view kSignedUrl =
+    "a signed URL tells its sandbox by its host alone: start this server with --domain, and set E2B_DOMAIN instead of "
+    "E2B_SANDBOX_URL where the URL is made";
+
+bool is_signed_url(const protocol::Target& target) {
+  return target.path == "/files" && target.parameter("signature");
 }
 
 /// For somebody who opens the address in a browser. Programs get what they get for every path that is not there.
@@ -106,19 +95,28 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
 
 }  // namespace
 
-/// What the log says of a request.
-struct Service::Account {
-  std::string request_id = {};
+/// One request on its way, and what the log says of it.
+struct Service::Visit {
+  Service& service;
+  protocol::HttpExchange& http;
+  protocol::service::Match match = {};
+  const Route* route = nullptr;         ///< null: the request is passed on, or matches none
+  std::optional<Placed> placed = {};    ///< where it is passed on to
+  std::optional<Error> misplaced = {};  ///< it does not say where in one way
+  Door::Admitted admitted = {};         ///< to what it is passed on to
+  ApiKey key = {};
+  std::string request_id = new_id("r");
   std::string who = {};
   std::string tenant = {};
   std::string sandbox = {};
   std::string path = "-";  ///< of the route, never the client's own
   std::size_t row = 0;
   Face face = Face::own;
-  bool asks_e2b_agent = false;
   std::optional<std::chrono::seconds> retry_after = {};
   SteadyTime began = std::chrono::steady_clock::now();
   Span span = {};
+
+  [[nodiscard]] bool asks_e2b_agent() const noexcept { return placed && placed->port == kE2bPort; }
 };
 
 Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates templates, ServiceOptions options)
@@ -134,164 +132,197 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
 
-Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* http, const Route* route,
-                                                     std::vector<std::string> parameters, Account* account) {
-  Call call{.service = *this, .http = *http, .parameters = std::move(parameters), .trace = account->span.here()};
-  if (route->scope) {
-    SKIFF_CO_TRY(auto presented, presented_key(http->request().headers));
+/// The server's own API, that of E2B's control, and what is passed on to sandboxes.
+struct Service::Front {
+  using Visit = Service::Visit;
+  static constexpr std::string_view kNoSuchPath = "there is no such path: the API is listed at /openapi.json";
+
+  static void find(Visit* visit) {
+    Service& service = visit->service;
+    const auto& request = visit->http.request();
+    visit->row = service.stats_.no_route_row();
+    auto placed = place(request, service.options_.domain);
+    if (!placed) {
+      visit->misplaced = std::move(placed.error());
+      return;
+    }
+    // Versions of E2B's SDKs send the fields of a sandbox to the control API, too, when they connect to it. The agent
+    // has none of these paths.
+    const bool may_be_for_control = *placed && (*placed)->by == PlacedBy::fields && (*placed)->port == kE2bPort;
+    if (!*placed || may_be_for_control) find_row(visit);
+    if (!*placed || (visit->route != nullptr && visit->face == Face::e2b)) return;
+    visit->match = {.route = service.stats_.gateway_row()};
+    visit->route = nullptr;
+    visit->row = service.stats_.gateway_row();
+    visit->path = "gateway:" + std::to_string((*placed)->port);
+    visit->sandbox = (*placed)->sandbox;
+    visit->placed = std::move(**placed);
+    visit->placed->source = source_of(visit->http, service.options_);
+    visit->face = visit->asks_e2b_agent() ? Face::e2b : Face::own;
+  }
+
+  static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
+    if (visit->misplaced) return std::unexpected{*visit->misplaced};
+    if (visit->placed) return std::nullopt;
+    const auto& request = visit->http.request();
+    visit->http.extra_headers().set("X-Request-Id", visit->request_id);
+    if (request.target.fault) return std::unexpected{*request.target.fault};
+    if (request.target.path == "/" && protocol::prefers_page(request)) return own_page();
+    return std::nullopt;
+  }
+
+  static Task<Result<>> identify(Visit* visit) {
+    if (visit->placed) return admit_to_sandbox(visit);
+    return admit_key(visit);
+  }
+
+  static Task<Result<>> handle(Visit* visit) {
+    if (visit->placed) return pass_on(visit);
+    return control(visit);
+  }
+
+  static protocol::HttpResponse problem(Visit* visit, Error error) {
+    const auto& request = visit->http.request();
+    const bool is_away = error.code == Errc::sandbox_not_running || error.code == Errc::sandbox_not_found;
+    if (visit->asks_e2b_agent() && is_away) return unreachable_answer(visit->sandbox, error.message);
+    if (error.code == Errc::not_found && !visit->match.is_found() && is_signed_url(request.target)) {
+      error.message = kSignedUrl;
+    }
+    auto answer = error_answer(visit->face, error, visit->request_id);
+    if (protocol::prefers_page(request)) {
+      auto page = protocol::error_page(request, answer.status, for_tenants(error), visit->request_id);
+      if (const std::string_view after = answer.headers.get("Retry-After"); !after.empty()) {
+        page.headers.set("Retry-After", after);
+      }
+      if (answer.status == 401) page.headers.set("WWW-Authenticate", "Bearer");
+      answer = std::move(page);
+    }
+    if (visit->retry_after) answer.headers.set("Retry-After", std::to_string(visit->retry_after->count()));
+    return answer;
+  }
+
+  static void tell(Visit* visit, const Result<>& outcome) {
+    const auto& http = visit->http;
+    if (!outcome && is_cluster_fault(outcome.error())) {
+      visit->service.stats_.count_cluster_fault();
+      log::error("the cluster does not do its part", {{"request_id", visit->request_id},
+                                                      {"tenant", visit->tenant},
+                                                      {"sandbox", visit->sandbox},
+                                                      {"error", outcome.error().message}});
+    }
+    // A refusal is the client's failure (OpenTelemetry, "HTTP spans").
+    if (!outcome && http.status() >= kServerError) visit->span.fail(outcome.error());
+    end_span(visit);
+    const auto took = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - visit->began);
+    visit->service.stats_.count(visit->row, http.status(), took);
+    log::info("request", {{"request_id", visit->request_id},
+                          {"who", visit->who},
+                          {"tenant", visit->tenant},
+                          {"peer", http.peer()},
+                          {"method", http.request().method},
+                          {"route", visit->path},
+                          {"sandbox", visit->sandbox},
+                          {"status", http.status()},
+                          {"took_ms", took}});
+  }
+
+ private:
+  static void find_row(Visit* visit) {
+    visit->match = find_route(visit->http.request());
+    if (!visit->match.is_found()) return;
+    visit->route = &routes()[visit->match.route];
+    visit->row = visit->match.route;
+    visit->path = visit->route->path;
+    visit->face = face_of(*visit->route);
+  }
+
+  /// Everybody may learn which paths there are.
+  static Task<Result<>> admit_key(Visit* visit) {
+    if (visit->route == nullptr || !visit->route->scope) co_return Result<>{};
+    Service& service = visit->service;
+    SKIFF_CO_TRY(auto presented, presented_key(visit->http.request().headers));
     if (presented.empty()) co_return fail(Errc::unauthenticated, "show an API key: X-API-Key");
-    SKIFF_CO_TRY(auto key, co_await keys_.find(std::move(presented), source_of(*http, options_)));
-    SKIFF_CO_TRY_VOID(http->vouch({.who = key.tenant, .part = key.name}));
-    account->who = key.name;
-    account->tenant = key.tenant;
-    call.key = std::move(key);
-    if (!call.key.allows(*route->scope)) {
+    SKIFF_CO_TRY(visit->key,
+                 co_await service.keys_.find(std::move(presented), source_of(visit->http, service.options_)));
+    SKIFF_CO_TRY_VOID(visit->http.vouch({.who = visit->key.tenant, .part = visit->key.name}));
+    visit->who = visit->key.name;
+    visit->tenant = visit->key.tenant;
+    if (!visit->key.allows(*visit->route->scope)) {
       co_return fail(Errc::insufficient_scope, "this API key lacks the scope for this");
     }
-    if (draining_) {
-      account->retry_after = std::chrono::seconds{1};
+    if (service.draining_) {
+      visit->retry_after = std::chrono::seconds{1};
       co_return fail(Errc::draining, "this server is about to stop");
     }
+    co_return Result<>{};
   }
-  if (!call.parameters.empty() && route->path.contains("/sandboxes/")) account->sandbox = call.id();
-  if (route->takes_body) {
-    SKIFF_CO_TRY(auto body, co_await http->read_body(kLongestBody));
-    if (!body.empty() && !is_json(http->request().headers.get("Content-Type"))) {
-      co_return fail(Errc::unsupported_media_type, "the body must be JSON and say so: Content-Type: application/json");
+
+  static Task<Result<>> control(Visit* visit) {
+    const Route& route = *visit->route;
+    Call call{.service = visit->service,
+              .http = visit->http,
+              .parameters = std::move(visit->match.parameters),
+              .key = std::move(visit->key),
+              .trace = visit->span.here()};
+    if (!call.parameters.empty() && route.path.contains("/sandboxes/")) visit->sandbox = call.id();
+    if (route.body == protocol::service::Body::json) {
+      SKIFF_CO_TRY(call.body, co_await protocol::service::read_json(&visit->http, kLongestBody));
     }
-    call.body = std::move(body);
-  }
-  auto answer = co_await apart(route->handler(&call));
-  if (!answer && answer.error().code == Errc::too_many_sandboxes) {
-    account->retry_after = fleet_.admission().retry_after(call.key, std::chrono::steady_clock::now());
-  }
-  co_return answer;
-}
-
-Task<Result<>> Service::control(protocol::HttpExchange* http, Account* account) {
-  const auto& request = http->request();
-  http->extra_headers().set("X-Request-Id", account->request_id);
-  account->row = stats_.no_route_row();
-  if (request.target.fault) co_return std::unexpected{*request.target.fault};
-  if (request.target.path == "/" && protocol::prefers_page(request)) {
-    auto page = own_page();
-    co_return co_await http->respond(std::move(page));
-  }
-  Match found = match(request.method, request.target.segments);
-  Result<protocol::HttpResponse> answer = std::unexpected{Error{}};
-  if (found.route != nullptr) {
-    account->row = static_cast<std::size_t>(found.route - routes().data());
-    account->path = found.route->path;
-    account->face = found.route->face;
-    answer = co_await handle(http, found.route, std::move(found.parameters), account);
-  } else if (found.allow.empty()) {
-    answer = fail(Errc::not_found, std::string{no_such_path(request)});
-  } else {
-    http->extra_headers().set("Allow", found.allow);
-    answer = fail(Errc::method_not_allowed, "this path has: " + found.allow);
-  }
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
-  if (http->status() != 0) co_return Result<>{};  // a stream, which has been sent
-  co_return co_await http->respond(std::move(*answer));
-}
-
-Task<Result<>> Service::pass_on(protocol::HttpExchange* http, Placed placed, Account* account) {
-  account->row = stats_.gateway_row();
-  account->path = "gateway:" + std::to_string(placed.port);
-  account->sandbox = placed.sandbox;
-  account->asks_e2b_agent = placed.port == kE2bPort;
-  if (account->asks_e2b_agent) account->face = Face::e2b;
-  const bool is_tls =
-      options_.behind_proxy ? http->request().headers.get("X-Forwarded-Proto") == "https" : http->is_tls();
-  SKIFF_CO_TRY(auto admitted, co_await door_.admit(&http->request(), &placed, is_tls));
-  protocol::Holder holder = place_holder(admitted, placed);
-  admitted.permission.subject = holder.part;
-  SKIFF_CO_TRY_VOID(http->vouch(std::move(holder)));
-  account->who = admitted.who;
-  account->tenant = admitted.permission.tenant;
-  if (admitted.redirect) co_return co_await http->respond(std::move(*admitted.redirect));
-  auto passed = co_await gateway_.pass(*http, std::move(placed), std::move(admitted.permission), account->span.here());
-  // One that sleeps, and finds no place.
-  if (!passed && passed.error().code == Errc::too_many_sandboxes) account->retry_after = Admission::kRetry;
-  co_return passed;
-}
-
-protocol::HttpResponse Service::refusal(const protocol::HttpRequest& request, const Error& error,
-                                        const Account& account) const {
-  const bool is_away = error.code == Errc::sandbox_not_running || error.code == Errc::sandbox_not_found;
-  if (account.asks_e2b_agent && is_away) return unreachable_answer(account.sandbox, error.message);
-  auto answer = error_answer(account.face, error, account.request_id);
-  if (protocol::prefers_page(request)) {
-    auto page = protocol::error_page(request, answer.status, for_tenants(error), account.request_id);
-    if (const std::string_view after = answer.headers.get("Retry-After"); !after.empty()) {
-      page.headers.set("Retry-After", after);
+    auto answer = co_await apart(route.handler(&call));
+    if (!answer && answer.error().code == Errc::too_many_sandboxes) {
+      visit->retry_after = visit->service.fleet_.admission().retry_after(call.key, std::chrono::steady_clock::now());
     }
-    if (answer.status == 401) page.headers.set("WWW-Authenticate", "Bearer");
-    answer = std::move(page);
+    if (!answer) co_return std::unexpected{std::move(answer.error())};
+    if (visit->http.status() != 0) co_return Result<>{};  // a stream, which has been sent
+    co_return co_await visit->http.respond(std::move(*answer));
   }
-  if (account.retry_after) answer.headers.set("Retry-After", std::to_string(account.retry_after->count()));
-  return answer;
-}
+
+  static Task<Result<>> admit_to_sandbox(Visit* visit) {
+    const Service& service = visit->service;
+    const auto& request = visit->http.request();
+    const bool is_tls =
+        service.options_.behind_proxy ? request.headers.get("X-Forwarded-Proto") == "https" : visit->http.is_tls();
+    SKIFF_CO_TRY(visit->admitted, co_await visit->service.door_.admit(&request, &*visit->placed, is_tls));
+    protocol::Holder holder = place_holder(visit->admitted, *visit->placed);
+    visit->admitted.permission.subject = holder.part;
+    SKIFF_CO_TRY_VOID(visit->http.vouch(std::move(holder)));
+    visit->who = visit->admitted.who;
+    visit->tenant = visit->admitted.permission.tenant;
+    co_return Result<>{};
+  }
+
+  static Task<Result<>> pass_on(Visit* visit) {
+    if (visit->admitted.redirect) co_return co_await visit->http.respond(std::move(*visit->admitted.redirect));
+    auto passed = co_await visit->service.gateway_.pass(visit->http, *visit->placed,
+                                                        std::move(visit->admitted.permission), visit->span.here());
+    // One that sleeps, and finds no place.
+    if (!passed && passed.error().code == Errc::too_many_sandboxes) visit->retry_after = Admission::kRetry;
+    co_return passed;
+  }
+
+  /// Names and attributes: OpenTelemetry semantic conventions, "HTTP spans".
+  static void end_span(Visit* visit) {
+    Span& span = visit->span;
+    if (!span) return;
+    const std::string method{known_method(visit->http.request().method)};
+    span.rename((method == kOtherMethod ? "HTTP" : method) + (visit->path == "-" ? "" : " " + visit->path));
+    span.set("http.request.method", method);
+    span.set("http.route", visit->path);
+    span.set("http.response.status_code", static_cast<std::int64_t>(visit->http.status()));
+    span.set("skiff.request_id", visit->request_id);
+    span.set("skiff.tenant", visit->tenant);
+    if (!visit->sandbox.empty()) span.set("skiff.sandbox.name", visit->sandbox);
+    span.end();
+  }
+};
 
 Task<> Service::answer(protocol::HttpExchange& http) {
-  Account account{.request_id = new_id("r")};
+  Visit visit{.service = *this, .http = http};
   if (options_.spans != nullptr) {
     const std::string_view parent = http.request().headers.get("traceparent");
-    account.span = options_.spans->begin(parent).begin("HTTP", SpanKind::server);
+    visit.span = options_.spans->begin(parent).begin("HTTP", SpanKind::server);
   }
-  auto placed = place(http.request(), options_.domain);
-  Result<> done;
-  if (!placed) {
-    account.row = stats_.no_route_row();
-    done = std::unexpected{std::move(placed.error())};
-  } else if (*placed && !is_for_control(http.request(), **placed)) {
-    (*placed)->source = source_of(http, options_);
-    done = co_await pass_on(&http, std::move(**placed), &account);
-  } else {
-    done = co_await control(&http, &account);
-  }
-  if (!done && is_cluster_fault(done.error())) {
-    stats_.count_cluster_fault();
-    log::error("the cluster does not do its part", {{"request_id", account.request_id},
-                                                    {"tenant", account.tenant},
-                                                    {"sandbox", account.sandbox},
-                                                    {"error", done.error().message}});
-  }
-  if (!done && http.status() == 0) {
-    (void)co_await http.respond(refusal(http.request(), done.error(), account));
-  }
-  // A refusal is the client's failure (OpenTelemetry, "HTTP spans").
-  if (!done && http.status() >= kServerError) account.span.fail(done.error());
-  settle(http, account);
-}
-
-/// Names and attributes: OpenTelemetry semantic conventions, "HTTP spans".
-void Service::end_span(const protocol::HttpExchange& http, Account& account) {
-  if (!account.span) return;
-  const std::string method{known_method(http.request().method)};
-  account.span.rename((method == kOtherMethod ? "HTTP" : method) + (account.path == "-" ? "" : " " + account.path));
-  account.span.set("http.request.method", method);
-  account.span.set("http.route", account.path);
-  account.span.set("http.response.status_code", static_cast<std::int64_t>(http.status()));
-  account.span.set("skiff.request_id", account.request_id);
-  account.span.set("skiff.tenant", account.tenant);
-  if (!account.sandbox.empty()) account.span.set("skiff.sandbox.name", account.sandbox);
-  account.span.end();
-}
-
-void Service::settle(const protocol::HttpExchange& http, Account& account) {
-  end_span(http, account);
-  const auto took = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began);
-  stats_.count(account.row, http.status(), took);
-  log::info("request", {{"request_id", account.request_id},
-                        {"who", account.who},
-                        {"tenant", account.tenant},
-                        {"peer", http.peer()},
-                        {"method", http.request().method},
-                        {"route", account.path},
-                        {"sandbox", account.sandbox},
-                        {"status", http.status()},
-                        {"took_ms", took}});
+  return protocol::service::dispatch<Front>(std::move(visit));
 }
 
 void Service::drain() {

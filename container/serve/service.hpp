@@ -73,16 +73,8 @@ class Service {
   [[nodiscard]] std::string metrics() const { return stats_.text(connections_ ? connections_() : 0); }
 
  private:
-  struct Account;
-  /// What a request that is for this server is answered with.
-  [[nodiscard]] Task<Result<protocol::HttpResponse>> handle(protocol::HttpExchange* http, const Route* route,
-                                                            std::vector<std::string> parameters, Account* account);
-  [[nodiscard]] Task<Result<>> control(protocol::HttpExchange* http, Account* account);
-  [[nodiscard]] Task<Result<>> pass_on(protocol::HttpExchange* http, Placed placed, Account* account);
-  [[nodiscard]] protocol::HttpResponse refusal(const protocol::HttpRequest& request, const Error& error,
-                                               const Account& account) const;
-  void settle(const protocol::HttpExchange& http, Account& account);
-  static void end_span(const protocol::HttpExchange& http, Account& account);
+  struct Visit;
+  struct Front;
 
   Executor executor_;
   ServiceOptions options_;

@@ -1,40 +1,29 @@
 #include "container/serve/stats.hpp"
 
-#include <utility>
+#include <string_view>
 
 #include "container/serve/route.hpp"
 
 namespace skiff::container::serve {
 namespace {
 
-/// Of a status; what was never answered comes last.
-std::size_t class_of(unsigned status) {
-  if (status < 200 || status > 599) return status == 101 ? 0 : 4;
-  return status / 100 - 2;
-}
+constexpr std::string_view kGateway = "gateway";
+constexpr unsigned kSwitchingProtocols = 101;
 
 }  // namespace
 
-Stats::Stats() : rows_{routes().size()}, requests_((rows_ + 2) * kClasses.size()) {}
+Stats::Stats() : requests_{routes(), {std::string{kGateway}}}, gateway_row_{requests_.row_of(kGateway)} {}
 
 void Stats::count(std::size_t row, unsigned status, std::chrono::microseconds took) {
-  ++requests_[row * kClasses.size() + class_of(status)];
-  if (row != gateway_row()) seconds_[0].observe(std::chrono::duration<double>{took}.count());
+  // A connection that has become a WebSocket has succeeded.
+  requests_.count(row, status == kSwitchingProtocols ? 200 : status);
+  if (row != gateway_row_) seconds_[0].observe(std::chrono::duration<double>{took}.count());
 }
 
 std::string Stats::text(std::size_t connections) const {
-  LabelSets labels{{"method", "route", "status"}};
-  for (std::size_t row = 0; row < rows_ + 2; ++row) {
-    const bool is_route = row < rows_;
-    const std::string_view path = is_route ? routes()[row].path : row == gateway_row() ? "gateway" : "-";
-    for (const std::string_view one : kClasses) labels.add({is_route ? routes()[row].method : "-", path, one});
-  }
   const MetricsTable table{
-      {{.name = "skiff_serve_requests_total",
-        .help = "Requests by route and class of the answer's status; none: the client left before.",
-        .source = metric::Counters{requests_},
-        .labels = std::move(labels),
-        .only_used = true},
+      {requests_.requests("skiff_serve_requests_total",
+                          "Requests by route and class of the answer's status; none: the client left before."),
        {.name = "skiff_serve_request_seconds",
         .help = "How long requests took that were not passed on to a sandbox.",
         .source = metric::Histograms{seconds_}},

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/metrics.hpp"
+#include "protocol/service/metrics.hpp"
 
 namespace skiff::container::serve {
 
@@ -25,17 +24,15 @@ class Stats {
     pool_missing_ = missing;
     pool_failures_ = failures;
   }
-  [[nodiscard]] std::size_t gateway_row() const noexcept { return rows_; }
-  [[nodiscard]] std::size_t no_route_row() const noexcept { return rows_ + 1; }
+  [[nodiscard]] std::size_t gateway_row() const noexcept { return gateway_row_; }
+  [[nodiscard]] std::size_t no_route_row() const noexcept { return requests_.no_route(); }
 
   /// In the text format of Prometheus.
   [[nodiscard]] std::string text(std::size_t connections) const;
 
  private:
-  static constexpr std::array<std::string_view, 5> kClasses{"2xx", "3xx", "4xx", "5xx", "none"};
-
-  std::size_t rows_;
-  std::vector<std::uint64_t> requests_;  ///< of each row, `kClasses` each
+  protocol::service::RequestCounts requests_;
+  std::size_t gateway_row_;
   std::array<Histogram, 1> seconds_{};
   std::uint64_t cluster_faults_ = 0;
   std::uint64_t pool_missing_ = 0;

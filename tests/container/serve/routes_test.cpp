@@ -22,14 +22,16 @@ TEST(Routes, OfASandboxNeedAKey) {
 }
 
 TEST(Routes, AreMatchedByTheirParts) {
-  const auto found = match("POST", {"v1", "sandboxes", "s1", "stop"});
-  ASSERT_NE(found.route, nullptr);
-  EXPECT_EQ(found.route->path, "/v1/sandboxes/{id}/stop");
+  const auto find = [](std::string method, std::string_view path) {
+    return find_route({.method = std::move(method), .target = *protocol::Target::parse(path)});
+  };
+  const auto found = find("POST", "/v1/sandboxes/s1/stop");
+  ASSERT_TRUE(found.is_found());
+  EXPECT_EQ(routes()[found.route].path, "/v1/sandboxes/{id}/stop");
   EXPECT_EQ(found.parameters, std::vector<std::string>{"s1"});
-  EXPECT_EQ(match("GET", {"v1", "sandboxes", ""}).route, nullptr);
-  EXPECT_EQ(match("GET", {"v1", "sandboxes", "a", "b", "c"}).route, nullptr);
-  EXPECT_EQ(match("GET", {""}).route, nullptr);
-  EXPECT_EQ(match("PATCH", {"sandboxes", "s1"}).allow, "GET, DELETE");
+  for (const char* path : {"/v1/sandboxes/", "/v1/sandboxes/a/b/c", "/"}) EXPECT_FALSE(find("GET", path).is_found());
+  EXPECT_EQ(find("PATCH", "/sandboxes/s1").allow, "GET, DELETE");
+  EXPECT_FALSE(find("HEAD", "/sandboxes/s1").is_found());
 }
 
 }  // namespace
