@@ -22,6 +22,11 @@ protocol::HttpResponse detail(unsigned status, std::string_view text) {
   return json_answer(status, body + '}');
 }
 
+protocol::HttpResponse detail(unsigned status, const Error& error) {
+  const bool has_no_route = error.code == Errc::not_found || error.code == Errc::method_not_allowed;
+  return detail(status, has_no_route ? protocol::reason_phrase(status) : std::string_view{error.message});
+}
+
 bool is_absence(Errc code) noexcept {
   switch (code) {
     case Errc::path_not_found:

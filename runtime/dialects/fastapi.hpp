@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/service/router.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/kept_output.hpp"
 
@@ -18,6 +19,13 @@ namespace skiff::runtime::dialects {
 [[nodiscard]] protocol::HttpResponse json_answer(unsigned status, std::string text);
 /// `{"detail": text}`: how FastAPI speaks of what reaches none of its routes.
 [[nodiscard]] protocol::HttpResponse detail(unsigned status, std::string_view text);
+/// An error in this form, "Not Found" and "Method Not Allowed" where there is no route.
+[[nodiscard]] protocol::HttpResponse detail(unsigned status, const Error& error);
+
+/// FastAPI redirects to the path with or without its last slash. Here the answer comes at once: no client of the
+/// originals follows. It does not name HEAD, either.
+inline constexpr protocol::service::RouterOptions kPathsOfFastapi{
+    .head = protocol::service::Head::unlisted, .slash_at_end = true, .rest_may_be_absent = true};
 
 /// Whether nothing usable is at a path, whatever there is instead.
 [[nodiscard]] bool is_absence(Errc code) noexcept;

@@ -5,6 +5,7 @@
 
 #include "protocol/http/server.hpp"
 #include "protocol/service/body.hpp"
+#include "protocol/service/dispatcher.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/connection_limits.hpp"
 
@@ -20,60 +21,91 @@ Identity identity_of(const HttpDialect& dialect) {
           .anonymous = true};
 }
 
-bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
-  return !dialect.probe.empty() && head.target.path == dialect.probe && (head.method == "GET" || head.method == "HEAD");
-}
+/// What the requests of one address share.
+struct Face {
+  const HttpDialect* dialect;
+  BrowserGuard guard;
+  protocol::service::Router router;
+  Handle handle;
+  std::size_t row;  ///< of `Agent::requests`
+};
 
-Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle) {
-  SKIFF_CO_TRY_VOID(guard->judge(BrowserHead::of(request->http), BrowserGuard::Checks::origin));
-  const bool probe = is_probe(*dialect, request->http.request());
-  // A probe stays a stranger, for whom a place is kept when all the others are taken.
-  if (!dialect->vouches_itself && !probe) {
-    SKIFF_CO_TRY_VOID(request->http.vouch());
-  }
-  if (!dialect->takes_coded) {
-    SKIFF_CO_TRY_VOID(protocol::service::check_coding(request->http.request()));
-  }
-  if (request->agent.draining) {
-    request->http.extra_headers().set("Retry-After", "1");
-    co_return fail(Errc::draining, "the agent is stopping and takes no new work");
-  }
-  std::optional<Activity::Use> use;
-  if (!probe) use.emplace(request->agent.activity);
-  co_return co_await (*handle)(request);
-}
+/// One request on its way.
+struct DialectVisit : Request {
+  using Request::Request;
+  const Face* face = nullptr;
+  std::optional<Activity::Use> use = {};
+};
 
-Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle,
-                     protocol::HttpExchange* http) {
-  const auto& head = http->request();
-  Request request{*agent, *http, api::caller_of(head.headers, identity_of(*dialect))};
-  request.row = agent->requests.row_of(request.caller.identity.name);
-  request.is_aside = is_probe(*dialect, head);
-  const Result<> outcome = co_await admit(&request, guard, dialect, handle);
-  if (!outcome && http->status() == 0) (void)co_await http->respond(dialect->problem(0, outcome.error()));
-  api::account_for(*agent, request, *http);
+struct DialectPolicy {
+  using Visit = DialectVisit;
+  static constexpr std::string_view kNoSuchPath = "there is no such path";
+
+  static void find(Visit* visit) {
+    const Face& face = *visit->face;
+    const auto& head = visit->http.request();
+    visit->match = face.router.match(head.method, face.dialect->segments(head.target));
+    if (!visit->match.is_found()) return;
+    const std::string_view path = face.router.path(visit->match.route);
+    visit->is_aside = path == face.dialect->probe;
+    visit->route = path.substr(0, path.find('{'));
+  }
+
+  static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
+    SKIFF_TRY_VOID(visit->face->guard.judge(BrowserHead::of(visit->http), BrowserGuard::Checks::origin));
+    return std::nullopt;
+  }
+
+  static Task<Result<>> identify(Visit* visit) {
+    const HttpDialect& dialect = *visit->face->dialect;
+    // A probe stays a stranger, for whom a place is kept when all the others are taken.
+    if (!dialect.vouches_itself && !visit->is_aside) {
+      SKIFF_CO_TRY_VOID(visit->http.vouch());
+    }
+    if (!dialect.takes_coded) {
+      SKIFF_CO_TRY_VOID(protocol::service::check_coding(visit->http.request()));
+    }
+    if (visit->agent.draining) {
+      visit->http.extra_headers().set("Retry-After", "1");
+      co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+    }
+    if (!visit->is_aside) visit->use.emplace(visit->agent.activity);
+    co_return Result<>{};
+  }
+
+  static Task<Result<>> handle(Visit* visit) { return visit->face->handle(visit); }
+
+  static protocol::HttpResponse problem(Visit* visit, const Error& error) {
+    return visit->face->dialect->problem(0, error);
+  }
+
+  static void tell(Visit* visit, const Result<>&) { api::account_for(visit->agent, *visit, visit->http); }
+};
+
+Task<> serve_request(Agent* agent, const Face* face, protocol::HttpExchange* http) {
+  DialectVisit visit{*agent, *http, api::caller_of(http->request().headers, identity_of(*face->dialect))};
+  visit.face = face;
+  visit.row = face->row;
+  return protocol::service::dispatch<DialectPolicy>(std::move(visit));
 }
 
 class HttpService final : public Service {
  public:
-  HttpService(Agent& agent, const HttpDialect* dialect, Handle handle)
-      : guard_{agent.browser_guard.with_cluster_names()},
-        handle_{std::move(handle)},
-        server_{agent.executor,
-                {.limits = connection_limits(agent.settings),
-                 .name = "skiffd",
-                 .received = &agent.received,
-                 .handler =
-                     [this, &agent, dialect](protocol::HttpExchange& http) {
-                       return serve_request(&agent, &guard_, dialect, &handle_, &http);
-                     },
-                 .error_response =
-                     [&agent, dialect](unsigned status, const Error& error) {
-                       agent.requests.count(agent.requests.row_of(identity_name(dialect->name)), status);
-                       auto response = dialect->problem(status, error);
-                       response.status = status;
-                       return response;
-                     }}} {}
+  HttpService(Agent& agent, Face face)
+      : face_{std::move(face)},
+        server_{
+            agent.executor,
+            {.limits = connection_limits(agent.settings),
+             .name = "skiffd",
+             .received = &agent.received,
+             .handler = [this, &agent](protocol::HttpExchange& http) { return serve_request(&agent, &face_, &http); },
+             .error_response =
+                 [this, &agent](unsigned status, const Error& error) {
+                   agent.requests.count(face_.row, status);
+                   auto response = face_.dialect->problem(status, error);
+                   response.status = status;
+                   return response;
+                 }}} {}
 
   void listen(std::shared_ptr<protocol::Listener> listener) override { server_.listen(std::move(listener)); }
   void drain() override { server_.drain(); }
@@ -81,19 +113,19 @@ class HttpService final : public Service {
   Task<> stop() override { return server_.stop(); }
 
  private:
-  BrowserGuard guard_;
-  Handle handle_;
+  Face face_;
   protocol::HttpServer server_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect) {
-  return http_service(agent, dialect, dialect->handle);
-}
-
-std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, Handle handle) {
-  return std::make_unique<HttpService>(agent, dialect, std::move(handle));
+std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, protocol::service::Router router,
+                                      Handle handle) {
+  return std::make_unique<HttpService>(agent, Face{.dialect = dialect,
+                                                   .guard = agent.browser_guard.with_cluster_names(),
+                                                   .router = std::move(router),
+                                                   .handle = std::move(handle),
+                                                   .row = agent.requests.row_of(identity_name(dialect->name))});
 }
 
 }  // namespace skiff::runtime::dialects

@@ -24,12 +24,7 @@ constexpr std::uint16_t kPort = 49983;
 /// Whether the token is asked for before the handler is called, or the handler sees to that.
 enum class Check : std::uint8_t { token, own, none };
 
-struct RouteRow {
-  std::string_view method;  ///< GET: HEAD, too
-  std::string_view path;
-  Task<Result<>> (*handle)(Call* call);
-  Check check = Check::token;
-};
+using Row = protocol::service::Route<Task<Result<>> (*)(Call* call), Check>;
 
 template <UnaryHandler kHandler>
 Task<Result<>> unary(Call* call) {
@@ -41,29 +36,29 @@ Task<Result<>> stream(Call* call) {
 }
 
 constexpr std::array kRows{
-    RouteRow{"GET", "/health", tell_health, Check::none},
-    RouteRow{"POST", "/init", initialise, Check::own},
-    RouteRow{"GET", "/metrics", tell_metrics},
-    RouteRow{"GET", "/envs", tell_envs},
-    RouteRow{"GET", "/files", send_file, Check::own},
-    RouteRow{"POST", "/files", take_files, Check::own},
-    RouteRow{"POST", "/process.Process/Start", stream<start_process>},
-    RouteRow{"POST", "/process.Process/Connect", stream<connect_process>},
-    RouteRow{"POST", "/process.Process/StreamInput", stream<stream_input>},
-    RouteRow{"POST", "/process.Process/List", unary<list_processes>},
-    RouteRow{"POST", "/process.Process/Update", unary<update_process>},
-    RouteRow{"POST", "/process.Process/SendInput", unary<send_input>},
-    RouteRow{"POST", "/process.Process/SendSignal", unary<send_signal>},
-    RouteRow{"POST", "/process.Process/CloseStdin", unary<close_stdin>},
-    RouteRow{"POST", "/filesystem.Filesystem/Stat", unary<stat_entry>},
-    RouteRow{"POST", "/filesystem.Filesystem/MakeDir", unary<make_dir>},
-    RouteRow{"POST", "/filesystem.Filesystem/Move", unary<move_entry>},
-    RouteRow{"POST", "/filesystem.Filesystem/ListDir", unary<list_dir>},
-    RouteRow{"POST", "/filesystem.Filesystem/Remove", unary<remove_entry>},
-    RouteRow{"POST", "/filesystem.Filesystem/WatchDir", stream<watch_dir>},
-    RouteRow{"POST", "/filesystem.Filesystem/CreateWatcher", unary<create_watcher>},
-    RouteRow{"POST", "/filesystem.Filesystem/GetWatcherEvents", unary<get_watcher_events>},
-    RouteRow{"POST", "/filesystem.Filesystem/RemoveWatcher", unary<remove_watcher>},
+    Row{.method = "GET", .path = "/health", .scope = Check::none, .handler = tell_health},
+    Row{.method = "POST", .path = "/init", .scope = Check::own, .handler = initialise},
+    Row{.method = "GET", .path = "/metrics", .handler = tell_metrics},
+    Row{.method = "GET", .path = "/envs", .handler = tell_envs},
+    Row{.method = "GET", .path = "/files", .scope = Check::own, .handler = send_file},
+    Row{.method = "POST", .path = "/files", .scope = Check::own, .handler = take_files},
+    Row{.method = "POST", .path = "/process.Process/Start", .handler = stream<start_process>},
+    Row{.method = "POST", .path = "/process.Process/Connect", .handler = stream<connect_process>},
+    Row{.method = "POST", .path = "/process.Process/StreamInput", .handler = stream<stream_input>},
+    Row{.method = "POST", .path = "/process.Process/List", .handler = unary<list_processes>},
+    Row{.method = "POST", .path = "/process.Process/Update", .handler = unary<update_process>},
+    Row{.method = "POST", .path = "/process.Process/SendInput", .handler = unary<send_input>},
+    Row{.method = "POST", .path = "/process.Process/SendSignal", .handler = unary<send_signal>},
+    Row{.method = "POST", .path = "/process.Process/CloseStdin", .handler = unary<close_stdin>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/Stat", .handler = unary<stat_entry>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/MakeDir", .handler = unary<make_dir>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/Move", .handler = unary<move_entry>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/ListDir", .handler = unary<list_dir>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/Remove", .handler = unary<remove_entry>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/WatchDir", .handler = stream<watch_dir>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/CreateWatcher", .handler = unary<create_watcher>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/GetWatcherEvents", .handler = unary<get_watcher_events>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/RemoveWatcher", .handler = unary<remove_watcher>},
 };
 
 /// The form of /files, which every client reads a status from where it knows no better. Statuses are those of the
@@ -82,41 +77,35 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
   return response;
 }
 
-Task<Result<>> handle(Request* request, State* state) {
-  const auto& head = request->http.request();
-  const std::string_view method = head.method == "HEAD" ? "GET" : std::string_view{head.method};
-  // The Python SDK puts a path behind E2B_SANDBOX_URL as it is, also behind one that ends with a slash.
-  std::string_view path = head.target.path;
+/// The Python SDK puts a path behind E2B_SANDBOX_URL as it is, also behind one that ends with a slash.
+protocol::service::Segments segments(const protocol::Target& target) {
+  std::string_view path = target.path;
   while (path.starts_with("//")) path.remove_prefix(1);
-  const auto at_path = [path](const RouteRow& row) { return row.path == path; };
-  const auto row = std::ranges::find_if(kRows, [&](const auto& one) { return at_path(one) && one.method == method; });
-  if (row == kRows.end()) {
-    const auto other = std::ranges::find_if(kRows, at_path);
-    if (other == kRows.end()) co_return fail(Errc::not_found, "this path is not known here");
-    request->route = other->path;
-    request->http.extra_headers().set("Allow", other->path == "/files" ? "GET, HEAD, POST" : other->method);
-    co_return fail(Errc::method_not_allowed, "this path takes " + std::string{other->method});
-  }
-  request->route = row->path;
-  if (row->check == Check::token) {
-    SKIFF_CO_TRY(const bool is_known, state->access.check(head.headers));
+  return protocol::service::split_path(path);
+}
+
+Task<Result<>> handle(Request* request, State* state) {
+  const Row& row = kRows[request->match.route];
+  if (row.scope == Check::token) {
+    SKIFF_CO_TRY(const bool is_known, state->access.check(request->http.request().headers));
     SKIFF_CO_TRY_VOID(request->http.vouch());
     request->caller.identity.anonymous = !is_known;
   }
   Call call{.request = *request, .state = *state};
-  co_return co_await row->handle(&call);
+  co_return co_await row.handler(&call);
 }
 
 constexpr HttpDialect kHttp{.name = kName,
-                            .handle = nullptr,
                             .problem = &problem,
+                            .segments = segments,
                             .probe = "/health",
                             .vouches_itself = true,
                             .takes_coded = true};
 
 std::unique_ptr<Service> open_service(Agent& agent) {
   const auto state = std::make_shared<State>(agent.settings);
-  return http_service(agent, &kHttp, [state](Request* request) { return handle(request, state.get()); });
+  return http_service(agent, &kHttp, protocol::service::Router{kRows},
+                      [state](Request* request) { return handle(request, state.get()); });
 }
 
 bool is_guarded(const Settings& settings) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/with_timeout.hpp"
+#include "protocol/service/body.hpp"
 #include "runtime/dialects/e2b/connect_error.hpp"
 
 namespace skiff::runtime::dialects::e2b {
@@ -29,10 +30,7 @@ std::optional<std::uint64_t> decimal(std::string_view text) {
 }
 
 bool has_type(const protocol::Headers& headers, std::string_view wanted) {
-  std::string_view type = headers.get("Content-Type");
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ')) type.remove_suffix(1);
-  return protocol::same_text(type, wanted);
+  return protocol::same_text(protocol::service::media_type(headers.get("Content-Type")), wanted);
 }
 
 /// What is said of a call before its message. Errors: unsupported_media_type, not_supported, invalid_field.

@@ -1,7 +1,7 @@
 #include "runtime/dialects/kubebox/dialect.hpp"
 
-#include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "protocol/json/problem.hpp"
@@ -39,42 +39,23 @@ Task<Result<>> plain(Request* request, WaitingStreams*) {
   return kHandle(request);
 }
 
-struct RouteRow {
-  std::string_view method;  ///< GET: HEAD, too
-  std::string_view path;
-  Task<Result<>> (*handle)(Request* request, WaitingStreams* waiting);
-};
+using Row = protocol::service::Route<Task<Result<>> (*)(Request* request, WaitingStreams* waiting)>;
 constexpr std::array kRows{
-    RouteRow{"GET", "/", plain<show_root>},
-    RouteRow{"GET", "/socket.io", connect},
-    RouteRow{"POST", "/initialize", plain<initialize>},
-    RouteRow{"POST", "/run_command", run_command},
-    RouteRow{"POST", "/kill_command", plain<kill_command>},
-    RouteRow{"POST", "/kill_all_processes", plain<kill_all_processes>},
-    RouteRow{"POST", "/get_website_console_logs", plain<get_website_console_logs>},
-    RouteRow{"GET", "/read_file", plain<read_file>},
-    RouteRow{"GET", "/get_file", plain<get_file>},
-    RouteRow{"POST", "/write_file", plain<write_file>},
-    RouteRow{"POST", "/make_dirs", plain<make_dirs>},
-    RouteRow{"POST", "/delete_file", plain<delete_file>},
-    RouteRow{"GET", "/file_exists", plain<file_exists>},
-    RouteRow{"GET", "/get_all_file_paths", plain<get_all_file_paths>},
+    Row{.method = "GET", .path = "/", .handler = plain<show_root>},
+    Row{.method = "GET", .path = "/socket.io", .handler = connect},
+    Row{.method = "POST", .path = "/initialize", .handler = plain<initialize>},
+    Row{.method = "POST", .path = "/run_command", .handler = run_command},
+    Row{.method = "POST", .path = "/kill_command", .handler = plain<kill_command>},
+    Row{.method = "POST", .path = "/kill_all_processes", .handler = plain<kill_all_processes>},
+    Row{.method = "POST", .path = "/get_website_console_logs", .handler = plain<get_website_console_logs>},
+    Row{.method = "GET", .path = "/read_file", .handler = plain<read_file>},
+    Row{.method = "GET", .path = "/get_file", .handler = plain<get_file>},
+    Row{.method = "POST", .path = "/write_file", .handler = plain<write_file>},
+    Row{.method = "POST", .path = "/make_dirs", .handler = plain<make_dirs>},
+    Row{.method = "POST", .path = "/delete_file", .handler = plain<delete_file>},
+    Row{.method = "GET", .path = "/file_exists", .handler = plain<file_exists>},
+    Row{.method = "GET", .path = "/get_all_file_paths", .handler = plain<get_all_file_paths>},
 };
-
-Task<Result<>> handle(Request* request, WaitingStreams* waiting) {
-  const auto& head = request->http.request();
-  // FastAPI redirects from a path with a slash at its end. Here the answer comes at once.
-  std::string_view path = head.target.path;
-  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const auto* const row = std::ranges::find(kRows, path, &RouteRow::path);
-  if (row == kRows.end()) co_return fail(Errc::not_found, "Not Found");
-  request->route = row->path;
-  if (head.method != row->method && !(row->method == "GET" && head.method == "HEAD")) {
-    request->http.extra_headers().set("Allow", row->method);
-    co_return fail(Errc::method_not_allowed, "Method Not Allowed");
-  }
-  co_return co_await row->handle(request, waiting);
-}
 
 /// FastAPI's form. Its status for what is wrong in a request's fields is 422, the original's for a session 400.
 protocol::HttpResponse problem(unsigned status, const Error& error) {
@@ -83,18 +64,18 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
         error.code == Errc::invalid_field || error.code == Errc::missing_field || error.code == Errc::malformed_json;
     status = error.code == Errc::session_not_found ? 400 : is_of_field ? 422 : protocol::http_status(error.code);
   }
-  auto response = detail(status, error.message);
+  auto response = detail(status, error);
   if (error.code == Errc::upgrade_required) {
     for (const auto& [name, value] : protocol::kUpgradeHeaders) response.headers.set(name, value);
   }
   return response;
 }
 
-constexpr HttpDialect kHttp{.name = "kubebox", .handle = nullptr, .problem = problem, .probe = "/"};
+constexpr HttpDialect kHttp{
+    .name = "kubebox", .problem = problem, .paths = kPathsOfFastapi, .segments = sent_segments, .probe = "/"};
 
 std::unique_ptr<Service> open(Agent& agent) {
-  const auto waiting = std::make_shared<WaitingStreams>(agent.executor);
-  return http_service(agent, &kHttp, [waiting](Request* request) { return handle(request, waiting.get()); });
+  return http_service(agent, &kHttp, &kRows, std::make_shared<WaitingStreams>(agent.executor));
 }
 
 constexpr std::array kDoors{Door{.speaks = "HTTP", .port = 80, .open = open}};

@@ -17,7 +17,7 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
   const bool is_of_body =
       error.code == Errc::malformed_json || error.code == Errc::missing_field || error.code == Errc::invalid_field;
   if (status == 0) status = is_of_body ? 422 : protocol::http_status(error.code);
-  return detail(status, error.message);
+  return detail(status, error);
 }
 
 protocol::HttpResponse path_refused(std::string_view doing, const Error& error) {

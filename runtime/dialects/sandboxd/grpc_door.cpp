@@ -8,6 +8,7 @@
 #include "protocol/http2/server.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/connection_limits.hpp"
+#include "runtime/dialects/sandboxd/dialect.hpp"
 #include "runtime/dialects/sandboxd/grpc_health.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 #include "runtime/dialects/sandboxd/reflection.hpp"
@@ -18,7 +19,6 @@ namespace {
 using protocol::GrpcCode;
 using protocol::GrpcStatus;
 
-constexpr std::string_view kDialectName = "sandboxd";
 constexpr std::size_t kLongestToldPath = 200;
 /// What grpc-go takes where nobody says otherwise; input may be larger.
 constexpr std::size_t kMostMessage = std::size_t{4} << 20U;

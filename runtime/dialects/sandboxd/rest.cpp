@@ -2,17 +2,20 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <utility>
 
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"
+#include "runtime/dialects/sandboxd/dialect.hpp"
 #include "runtime/dialects/sandboxd/metadata.hpp"
 #include "runtime/dialects/sandboxd/rest_files.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
 
+constexpr std::string_view kHealth = "/v1/health";
 /// Of the variables that /v1/metadata shows.
 constexpr std::string_view kMetadataPrefix = "SANDBOX_";
 
@@ -49,19 +52,11 @@ unsigned status_of(Errc code) {
   }
 }
 
-Task<Result<>> answer_plainly(Request* request, unsigned status, std::string_view text) {
-  protocol::HttpResponse response{status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string{text}};
-  response.headers.set("X-Content-Type-Options", "nosniff");
-  co_return co_await request->http.respond(std::move(response));
-}
-
-Task<Result<>> wrong_method(Request* request, std::string_view allowed) {
-  request->http.extra_headers().set("Allow", allowed);
-  return answer_plainly(request, 405, "Method Not Allowed\n");
-}
-
-bool is_get(std::string_view method) {
-  return method == "GET" || method == "HEAD";
+/// As Go's ServeMux answers what has no route.
+protocol::HttpResponse plain_answer(unsigned status, std::string_view text) {
+  return {.status = status,
+          .headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}},
+          .body = std::string{text}};
 }
 
 Task<Result<>> tell_health(Request* request) {
@@ -75,23 +70,25 @@ Task<Result<>> tell_metadata(Request* request) {
   co_return co_await request->http.respond(rest_json(200, metadata(::environ, kMetadataPrefix)));
 }
 
-/// What stands behind /v1/files/, decoded.
-std::string path_of(const protocol::Target& target) {
-  std::string path;
-  for (std::size_t i = 2; i < target.segments.size(); ++i) {
-    if (i > 2) path += '/';
-    path += target.segments[i];
-  }
-  return path;
+/// A handler that takes the file's path behind the route's.
+template <Task<Result<>> (*kHandle)(Request* request, std::string path)>
+Task<Result<>> with_path(Request* request) {
+  return kHandle(request, std::move(request->match.parameters.front()));
 }
 
-}  // namespace
+using Row = protocol::service::Route<Task<Result<>> (*)(Request* request)>;
+constexpr std::array kRows{
+    Row{.method = "DELETE", .path = "/v1/files/{path}", .handler = with_path<delete_file>},
+    Row{.method = "GET", .path = "/v1/files/{path}", .handler = with_path<get_file>},
+    Row{.method = "PUT", .path = "/v1/files/{path}", .handler = with_path<put_file>},
+    Row{.method = "GET", .path = kHealth, .handler = tell_health},
+    Row{.method = "GET", .path = "/v1/metadata", .handler = tell_metadata},
+};
 
-protocol::HttpResponse rest_json(unsigned status, std::string text) {
-  return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(text) + '\n'};
-}
-
+/// `{"code","message"}`, the code one of the original's six.
 protocol::HttpResponse rest_problem(unsigned status, const Error& error) {
+  if (error.code == Errc::not_found) return plain_answer(404, "404 page not found\n");
+  if (error.code == Errc::method_not_allowed) return plain_answer(405, "Method Not Allowed\n");
   if (status == 0) status = status_of(error.code);
   std::string text{'{'};
   protocol::append_json_text(text, "code", code_of_status(status));
@@ -99,26 +96,17 @@ protocol::HttpResponse rest_problem(unsigned status, const Error& error) {
   return rest_json(status, text + '}');
 }
 
-Task<Result<>> handle_rest(Request* request) {
-  const auto& head = request->http.request();
-  const auto& segments = head.target.segments;
-  if (segments.size() < 2 || segments[0] != "v1")
-    co_return co_await answer_plainly(request, 404, "404 page not found\n");
-  if (segments[1] == "files") {
-    request->route = "/v1/files/";
-    std::string path = path_of(head.target);
-    if (is_get(head.method)) co_return co_await get_file(request, std::move(path));
-    if (head.method == "PUT") co_return co_await put_file(request, std::move(path));
-    if (head.method == "DELETE") co_return co_await delete_file(request, std::move(path));
-    co_return co_await wrong_method(request, "DELETE, GET, HEAD, PUT");
-  }
-  const bool is_health = segments[1] == "health";
-  if (segments.size() > 2 || (!is_health && segments[1] != "metadata")) {
-    co_return co_await answer_plainly(request, 404, "404 page not found\n");
-  }
-  request->route = is_health ? "/v1/health" : "/v1/metadata";
-  if (!is_get(head.method)) co_return co_await wrong_method(request, "GET, HEAD");
-  co_return co_await (is_health ? tell_health(request) : tell_metadata(request));
+constexpr HttpDialect kRest{
+    .name = kDialectName, .problem = rest_problem, .paths = {.rest_may_be_absent = true}, .probe = kHealth};
+
+}  // namespace
+
+protocol::HttpResponse rest_json(unsigned status, std::string text) {
+  return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(text) + '\n'};
+}
+
+std::unique_ptr<Service> open_rest_door(Agent& agent) {
+  return http_service(agent, &kRest, &kRows);
 }
 
 }  // namespace skiff::runtime::dialects::sandboxd
