@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/variables.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/parse.hpp"
@@ -84,6 +85,12 @@ int main(int argc, char** argv) {
   if (parsed->help) {
     const std::string text = parsed->command == nullptr ? overview() : command_help(*parsed->command, text_width());
     return print(text) ? 0 : kFailed;
+  }
+  // Completion is silent.
+  if (!parsed->options.quiet && !parsed->command->group.empty()) {
+    for (const UnknownVariable& variable : unknown_variables(::environ, Program::launcher)) {
+      say(variable.text("skiff"));
+    }
   }
   TraceRun trace{*parsed->command, parsed->options.quiet};
   const int status = run(std::move(*parsed), trace);

@@ -16,6 +16,7 @@
 
 #include "base/log.hpp"
 #include "base/small_file.hpp"
+#include "base/variables.hpp"
 #include "protocol/http/server.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/tls_reload.hpp"
@@ -289,6 +290,9 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   auto who = make_authenticator(settings, made_token);
   wipe_environment("SKIFF_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
+  for (const UnknownVariable& variable : unknown_variables(::environ, Program::agent)) {
+    log::warning(variable.text("skiffd"));
+  }
   if (settings.allow_unauthenticated)
     log::warning("everyone who can connect may run commands (--allow-unauthenticated)");
   auto browsers = BrowserGuard::create(settings.allowed_hosts, settings.allowed_origins);

@@ -270,7 +270,7 @@ std::string settings_markdown() {
          "`--flag` or `--no-flag`, as a\nvariable `true` or `false`. A size is a number of bytes, or has the unit KiB, "
          "MiB or GiB; a time is a number of milliseconds, or has\nthe unit ms, s, m, h or d. `--` introduces a "
          "workload "
-         "that skiffd runs.\n\n"
+         "that skiffd runs. skiffd warns of a variable\n`SKIFF_*` that it does not know.\n\n"
          "This page is generated from the table in `runtime/settings.cpp`: run `runtime_tests` with "
          "`SKIFF_UPDATE_DOCS=1` after a change.\n\n" +
          SettingsTable{rows(defaults)}.markdown();

@@ -1,10 +1,14 @@
 #include "container/agent/copy.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -30,7 +34,13 @@ bool ends_in_slash(const std::string& path) {
   return path.ends_with('/') || path == "." || path.ends_with("/.") || path == ".." || path.ends_with("/..");
 }
 
-/// A path on either machine: its directory, and the name of the copy in it.
+/// What a path names, whether a slash says that it is a directory or not.
+std::string without_slash(std::string path) {
+  while ((path.size() > 1 && path.ends_with('/')) || path.ends_with("/.")) path.pop_back();
+  return path.empty() ? "/" : path;
+}
+
+/// One path on both machines: where it leads, and what to call a copy there.
 struct Place {
   std::string directory;
   std::string name;
@@ -123,9 +133,37 @@ Result<std::string> name_of(const files::path& from) {
   return real.filename().string();
 }
 
-/// The real path of `to`, after links. Creates the missing directories: for a directory `to` too, for a file its
-/// parents.
-Result<files::path> make_place(files::path to, bool is_directory) {
+/// Directories of this machine that were made for a copy. Those that are still empty when this goes are removed:
+/// nothing was copied into them.
+class MadeForCopy {
+ public:
+  MadeForCopy() = default;
+  ~MadeForCopy() {
+    for (const files::path& one : made_ | std::views::reverse) {
+      if (::rmdir(one.c_str()) != 0) return;
+    }
+  }
+  MadeForCopy(const MadeForCopy&) = delete;
+  MadeForCopy& operator=(const MadeForCopy&) = delete;
+
+  /// As `mkdir -p`.
+  std::error_code make(const files::path& directory) {
+    std::error_code error;
+    if (files::is_directory(directory, error)) return {};
+    if (directory.has_relative_path()) {
+      if (error = make(directory.parent_path()); error) return error;
+    }
+    if (files::create_directory(directory, error)) made_.push_back(directory);
+    return error;
+  }
+  void keep() noexcept { made_.clear(); }
+
+ private:
+  std::vector<files::path> made_;
+};
+
+/// Where `to` really is: a link that is there leads to it. Makes what is missing, for a file all but that.
+Result<files::path> make_place(files::path to, bool is_directory, MadeForCopy& made) {
   while (to.has_parent_path() && to.has_relative_path() && (!to.has_filename() || to.filename() == ".")) {
     to = to.parent_path();
   }
@@ -143,7 +181,7 @@ Result<files::path> make_place(files::path to, bool is_directory) {
   if (files::exists(there) && !files::is_regular_file(there) && !files::is_directory(there)) {
     return std::unexpected{no_place_for_a_copy(to.string())};
   }
-  if (!files::exists(there)) files::create_directories(is_directory ? whole : whole.parent_path(), error);
+  if (!files::exists(there)) error = made.make(is_directory ? whole : whole.parent_path());
   if (!error && is_directory && files::is_regular_file(there)) error = std::make_error_code(std::errc::not_a_directory);
   if (error) return refused("create");
   if (is_directory || files::exists(there)) {
@@ -263,15 +301,13 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   }
   const bool contents = from.string().ends_with("/.") || from == ".";
   Place place{to, "."};
-  if (!contents && ends_in_slash(to)) {
+  SKIFF_CO_TRY(auto there, co_await destination(agent, files_of(session), without_slash(to)));
+  if (!contents && (ends_in_slash(to) || there.entry.type == "directory")) {
     SKIFF_CO_TRY(place.name, name_of(from));
-  } else if (!contents) {
-    SKIFF_CO_TRY(auto there, co_await destination(agent, files_of(session), to));
-    if (there.entry.type == "directory") {
-      SKIFF_CO_TRY(place.name, name_of(from));
-    } else {
-      place = split(std::move(there.path));
-    }
+  } else if (there.entry.type != "directory") {
+    // A directory that is made for the contents of another one is as that is.
+    Place named = split(std::move(there.path));
+    if (named.name != "..") place = std::move(named);
   }
   Total total;
   if (progress) {
@@ -299,8 +335,10 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
   if (into && !contents) to /= name;
   const bool is_new = !files::exists(to, missing);
-  SKIFF_CO_TRY(to, make_place(std::move(to), is_directory));
-  SKIFF_CO_TRY_VOID(co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(there.path)));
+  MadeForCopy made;
+  SKIFF_CO_TRY(to, make_place(std::move(to), is_directory, made));
+  std::string archive = files_of(session) + ":archive?with_itself=true&path=" + protocol::percent_encode(there.path);
+  SKIFF_CO_TRY_VOID(co_await agent->open(std::move(archive)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
   TarTarget target{.path = std::move(to), .is_new = is_new, .is_file = !is_directory, .mode = {}};
@@ -320,6 +358,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
     agent->http().close();
   });
   if (!received || !unpacked) co_return std::unexpected{incomplete(from, received, unpacked)};
+  made.keep();
   note_left_out(trailers, *unpacked);
   co_return unpacked;
 }

@@ -111,8 +111,12 @@ class Unpacking {
       }
       return take_file(entry, name, base_);
     }
-    // libarchive calls a hard link whose name ends in a slash a directory.
-    if (type == AE_IFDIR && !is_hard_link) return take_directory(entry, base_ / below);
+    // A hard link whose name ends in a slash is called a directory.
+    if (type == AE_IFDIR && !is_hard_link) {
+      if (below != ".") return take_directory(entry, base_ / below);
+      if (is_new_) changed_at = timespec{archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
+      return {};
+    }
     if (type != AE_IFREG && type != AE_IFLNK && !is_hard_link) {
       ++summary.skipped;
       return {};
@@ -128,6 +132,7 @@ class Unpacking {
   }
 
   TarSummary summary = {};
+  std::optional<timespec> changed_at = {};  ///< the directory itself, if it is new and the archive says it
 
  private:
   [[nodiscard]] std::unexpected<Error> leaves(const std::string& name) const {
@@ -296,6 +301,11 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   if (archive_write_close(disk.get()) < ARCHIVE_WARN)
     return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
   SKIFF_TRY_VOID(set_mode(0));
+  // Whatever came into it has changed its time.
+  const std::array times{timespec{0, UTIME_NOW}, unpacking.changed_at.value_or(timespec{0, UTIME_OMIT})};
+  if (unpacking.changed_at && ::utimensat(AT_FDCWD, base.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0) {
+    return std::unexpected{system_error(errno, "set the time of \"" + base.string() + "\"")};
+  }
   return std::move(unpacking.summary);
 }
 

@@ -36,10 +36,11 @@ using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)
 
 /// The destination of an archive's entries.
 struct TarTarget {
-  std::filesystem::path path;  ///< its parent exists
-  bool is_new = false;         ///< created for this copy; otherwise directories in it get no wider modes
-  bool is_file = false;        ///< the archive contains one file, which gets this path; else a directory's entries
-  std::optional<unsigned> mode = {};  ///< new mode of this directory, which exists; empty: it keeps its mode
+  std::filesystem::path path;         ///< its parent exists
+  bool is_new = false;                ///< made for this: else directories in it let nobody in whom they kept out, and
+                                      ///< it keeps its own mode and time, whatever the archive says
+  bool is_file = false;               ///< the archive holds one file, which gets this path; else a directory's entries
+  std::optional<unsigned> mode = {};  ///< that this directory, which exists, gets; nothing: it keeps its own
 };
 
 /// Unpacks an archive from a sandbox, which is not trusted. An entry that would leave the target, through `..`, an

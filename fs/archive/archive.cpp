@@ -27,6 +27,7 @@ class Archive {
   Archive(const UniqueFd& directory, const ArchiveOptions& options, const std::stop_token& stop, const ByteSink& sink)
       : directory_{directory},
         whole_or_cut_{options.whole_or_cut},
+        with_itself_{options.with_itself},
         stop_{stop},
         compressor_{options.compression, sink},
         tar_{[this](std::string_view bytes) { return compressor_.write(bytes); }} {}
@@ -76,6 +77,9 @@ class Archive {
   Result<> add_path(const std::string& path) {
     const auto [above, name] = directory_and_name(path);
     auto inside = descend(directory_.get(), path);
+    if (name.empty() && with_itself_ && inside) {
+      SKIFF_TRY_VOID(add(inside->get(), ".", ".", WalkEntry::Kind::directory));
+    }
     if (!name.empty()) {
       SKIFF_TRY(const auto parent, descend(directory_.get(), above));
       const auto kind = inside ? WalkEntry::Kind::directory : WalkEntry::Kind::other;
@@ -189,6 +193,7 @@ class Archive {
 
   const UniqueFd& directory_;
   const bool whole_or_cut_;
+  const bool with_itself_;
   const std::stop_token& stop_;
   Compressor compressor_;
   TarWriter tar_;

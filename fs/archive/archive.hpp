@@ -17,6 +17,8 @@ struct ArchiveOptions {
   std::vector<std::string> paths = {};
   /// If something was left out, the archive breaks off before its end mark. For clients that cannot be told otherwise.
   bool whole_or_cut = false;
+  /// Of everything in the directory: the archive begins with the directory itself, as `./`, for its mode and time.
+  bool with_itself = false;
 };
 
 struct ArchiveSummary {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fs/archive/extract_check.hpp"
+#include "fs/archive/sparse_file.hpp"
 #include "fs/archive/tar.hpp"
 #include "fs/path/descend.hpp"
 #include "fs/path/descriptor.hpp"
@@ -32,17 +33,7 @@ std::unexpected<Error> stopped() {
   return fail(Errc::cancelled, "the client no longer wants the archive");
 }
 
-Result<> write_block(int file, std::string_view bytes, const std::string& what) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return std::unexpected{system_error(errno, what)};
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-/// Creates a nameless file in the file system of `directory`.
+/// A file without a name in the file system of `directory`.
 Result<UniqueFd> open_spool(int directory) {
   UniqueFd file{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
   // Overlay and network file systems may lack O_TMPFILE; kernels report it with any of these errors.
@@ -79,18 +70,22 @@ class Extraction {
 
   Result<> spool(const ByteSource& source) {
     SKIFF_TRY(spool_, open_spool(directory_.get()));
+    const SparseFile file{spool_.get()};
+    const auto result = [](int error) {
+      return error == 0 ? Result<>{} : std::unexpected{system_error(error, "write to a temporary file")};
+    };
     std::uint64_t size = 0;
     for (;;) {
       if (stop_.stop_requested()) return stopped();
       SKIFF_TRY(const auto got, source(block_));
-      if (got == 0) return {};
-      size += got;
-      // Plain tar adds up to a block of header and padding for each member.
+      if (got == 0) return result(file.finish(size));
+      const std::uint64_t at = std::exchange(size, size + got);
+      // Plain tar has up to a block of header and padding for each member.
       if (size > options_.most_bytes && size - options_.most_bytes > options_.most_entries * 1024 + 10'240) {
         return fail(Errc::payload_too_large,
                     "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
       }
-      SKIFF_TRY_VOID(write_block(spool_.get(), {block_.data(), got}, "write to a temporary file"));
+      SKIFF_TRY_VOID(result(file.write(at, {block_.data(), got})));
     }
   }
 
@@ -187,6 +182,11 @@ class Extraction {
 
   Result<> make(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
     const int directory = parent_.get();
+    std::string other;
+    if (entry.kind == TarEntry::Kind::hard_link) {
+      SKIFF_TRY(other, clean_path(entry.target));
+      if (other == path) return {};  // some programs write a file and then a link from it to itself
+    }
     const auto failed = [&](const char* what) {
       return std::unexpected{system_error(errno, std::string{what} + in_quotes(path))};
     };
@@ -209,8 +209,7 @@ class Extraction {
       set_link_times(directory, name, times_of(entry));
       return {};
     }
-    SKIFF_TRY(const auto target, clean_path(entry.target));
-    const auto [above, last] = directory_and_name(target);
+    const auto [above, last] = directory_and_name(other);
     SKIFF_TRY(const auto from, descend(directory_.get(), above));
     // linkat(2) does not follow a link that has taken the file's place; it would link that link.
     if (::linkat(from.get(), std::string{last}.c_str(), directory, name.c_str(), 0) != 0)
@@ -243,15 +242,13 @@ class Extraction {
     }
     const auto failed = [&] { return std::unexpected{system_error(errno, "make the file " + in_quotes(path))}; };
     if (!file) return failed();
-    for (std::uint64_t end = 0;;) {
+    const SparseFile sparse{file.get()};
+    for (bool is_done = false; !is_done;) {
       const std::uint64_t at = reader.offset();
       SKIFF_TRY(const auto got, reader.read(block_));
-      // Holes of a sparse file stay holes.
-      if (at != end && got > 0 && ::lseek(file.get(), static_cast<off_t>(at), SEEK_SET) < 0) return failed();
-      if (got == 0 && end < entry.size && ::ftruncate(file.get(), static_cast<off_t>(entry.size)) != 0) return failed();
-      if (got == 0) break;
-      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), got}, "write " + in_quotes(path)));
-      end = at + got;
+      is_done = got == 0;
+      const int error = is_done ? sparse.finish(entry.size) : sparse.write(at, {block_.data(), got});
+      if (error != 0) return std::unexpected{system_error(error, "write " + in_quotes(path))};
     }
     const auto times = times_of(entry);
     // A mount may belong to another user.

@@ -61,17 +61,18 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
       return fail(Errc::malformed_archive, in_quotes(above) + " is a file and a directory");
     }
   }
+  Kind kind = entry.kind == TarEntry::Kind::directory ? Kind::directory
+              : entry.kind == TarEntry::Kind::link    ? Kind::link
+                                                      : Kind::file;
   if (entry.kind == TarEntry::Kind::hard_link) {
     SKIFF_TRY(const auto target, clean_path(entry.target));
     const auto known = kinds_.find(hash_of(target));
-    if (known == kinds_.end() || known->second != Kind::file || target == path) {
+    if (known == kinds_.end() || known->second == Kind::directory) {
       return fail(Errc::malformed_archive, in_quotes(path) + " is a hard link to " + in_quotes(entry.target) +
                                                ", which is not a file before it in the archive");
     }
+    kind = known->second;  // a link may have several names, too
   }
-  const Kind kind = entry.kind == TarEntry::Kind::directory ? Kind::directory
-                    : entry.kind == TarEntry::Kind::link    ? Kind::link
-                                                            : Kind::file;
   const auto [known, added] = kinds_.try_emplace(hash_of(path), kind);
   if (!added && (kind == Kind::directory) != (known->second == Kind::directory)) {
     if (known->second == Kind::link) return passes_link(path, path);

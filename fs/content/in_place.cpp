@@ -25,10 +25,14 @@ std::unexpected<Error> failed_in_place(int error, std::string_view path, const c
 
 }  // namespace
 
-bool is_mounted(const Place& place) {
+bool is_mount_point(int directory, const std::string& name) {
   struct statx status{};
-  return ::statx(place.parent.get(), place.name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &status) == 0 &&
+  return ::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &status) == 0 &&
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+bool is_mounted(const Place& place) {
+  return is_mount_point(place.parent.get(), place.name);
 }
 
 Result<StagedFor> stage_for(const Tree& tree, const Place& place, Becomes becomes, Naming naming) {

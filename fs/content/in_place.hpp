@@ -12,6 +12,7 @@ namespace skiff::fs {
 
 /// Whether the place is a mount of its own, such as a container's /etc/hosts: no other file can take its name.
 [[nodiscard]] bool is_mounted(const Place& place);
+[[nodiscard]] bool is_mount_point(int directory, const std::string& name);
 
 /// A new file that will become the content of a place.
 struct StagedFor {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/content/in_place.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/name_lock.hpp"
 #include "fs/tree/copy.hpp"
@@ -168,6 +169,8 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
     // rename(2) between two names of one file does nothing.
     if (error == 0 && same_inode(ends.entry, replaced)) (void)::unlinkat(from_directory, ends.from.name.c_str(), 0);
   }
+  // The copy could be made, and the original not be removed.
+  if (error == EXDEV && is_mount_point(from_directory, ends.from.name)) error = EBUSY;
   if (error == EXDEV) {
     const UniqueFd object = look(ends.from);
     if (!object) return failed(errno, "move", from);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "fs/content/in_place.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
 #include "fs/path/descriptor.hpp"
@@ -103,6 +104,9 @@ class Copy {
       const UniqueFd inside{::openat(object, child.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
       if (!inside && errno == ENOENT) continue;  // gone meanwhile
       if (!inside) return failed(child);
+      if (keep_ == Keep::everything && is_mount_point(object, child)) {
+        return std::unexpected{system_error(EBUSY, "move " + in_quotes(child) + ", which is a mount")};
+      }
       SKIFF_TRY_VOID(run(inside.get(), child, made.get(), child));
     }
     --depth_;

@@ -9,6 +9,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 
+#include "base/text.hpp"
+
 namespace skiff::protocol {
 namespace {
 
@@ -89,8 +91,25 @@ class HeadReader final : public http::basic_parser<is_request> {
   void on_finish_impl(beast::error_code&) override {}
 };
 
-/// Checks the raw lines for errors that Beast would accept. `lines` begins after the first line.
-HeadResult<void> check_fields(std::string_view lines) {
+/// What the fields say of where the body ends, as they came: Beast stops at the second of two that contradict each
+/// other.
+struct FramingFields {
+  std::size_t lengths = 0;
+  std::size_t codings = 0;
+  std::string_view length = {};
+  std::string_view coding = {};
+
+  void note(std::string_view name, std::string_view value) {
+    const bool is_length = same_text(name, "Content-Length");
+    if (!is_length && !same_text(name, "Transfer-Encoding")) return;
+    (is_length ? length : coding) = trimmed(value);
+    ++(is_length ? lengths : codings);
+  }
+};
+
+/// What Beast would let pass: checked on the raw lines before it sees them. `lines` begins after the first line.
+HeadResult<FramingFields> check_fields(std::string_view lines) {
+  FramingFields framing;
   while (lines != "\r\n") {
     const std::size_t end = lines.find("\r\n");
     const std::string_view line = lines.substr(0, end);
@@ -100,8 +119,9 @@ HeadResult<void> check_fields(std::string_view lines) {
     if (colon == std::string_view::npos) return refuse("a header line has no colon");
     if (!is_token(line.substr(0, colon))) return refuse("a header field's name holds an invalid character");
     if (!is_field_value(line.substr(colon + 1))) return refuse("a header field's value holds a control character");
+    framing.note(line.substr(0, colon), line.substr(colon + 1));
   }
-  return {};
+  return framing;
 }
 
 /// Checks the HTTP-version of a start line. 505 for a well-formed version other than 1.0 and 1.1.
@@ -131,33 +151,30 @@ HeadResult<void> check_request_line(std::string_view line, std::size_t target_by
   return check_version(line.substr(last + 1));
 }
 
-/// Parses digits only: RFC 9110, 8.6 allows no sign, no space and no list.
-std::optional<std::uint64_t> parse_length(std::string_view text) {
+/// A number of digits only: RFC 9110, 8.6 knows no sign, no space and no list.
+HeadResult<std::uint64_t> parse_length(std::string_view text) {
   std::uint64_t value = 0;
   const bool digits =
       !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return refuse("Content-Length is not a number");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (!digits || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size()) return refuse("Content-Length is too large");
   return value;
 }
 
-/// Returns the framing of the body, if the message states it unambiguously.
-HeadResult<BodyFraming> explicit_framing(const Headers& headers, unsigned version) {
-  const std::size_t lengths = headers.count("Content-Length");
-  const std::size_t codings = headers.count("Transfer-Encoding");
-  if (lengths + codings == 0) return BodyFraming{};
-  if (lengths > 0 && codings > 0) return refuse("Content-Length and Transfer-Encoding are given together");
-  if (lengths > 1) return refuse("Content-Length is repeated");
-  if (codings > 1) return refuse("Transfer-Encoding is repeated");
-  if (lengths == 1) {
-    const auto length = parse_length(headers.get("Content-Length"));
-    if (!length) return refuse("Content-Length is not a number");
-    return BodyFraming{BodyFraming::Kind::length, *length};
+/// Where the body ends, if the message says it unmistakably.
+HeadResult<BodyFraming> explicit_framing(const FramingFields& fields, unsigned version) {
+  if (fields.lengths + fields.codings == 0) return BodyFraming{};
+  if (fields.lengths > 0 && fields.codings > 0)
+    return refuse("Content-Length and Transfer-Encoding are given together");
+  if (fields.lengths > 1) return refuse("Content-Length is repeated");
+  if (fields.codings > 1) return refuse("Transfer-Encoding is repeated");
+  if (fields.lengths == 1) {
+    SKIFF_TRY(const auto length, parse_length(fields.length));
+    return BodyFraming{BodyFraming::Kind::length, length};
   }
   if (version < 11) return refuse("Transfer-Encoding needs HTTP/1.1");
-  if (!same_text(headers.get("Transfer-Encoding"), "chunked")) {
-    return refuse("the only supported transfer coding is \"chunked\"");
-  }
+  if (!same_text(fields.coding, "chunked")) return refuse("the only transfer coding known here is \"chunked\"");
   return BodyFraming{BodyFraming::Kind::chunked, 0};
 }
 
@@ -256,11 +273,11 @@ std::string with_returns(std::string_view head) {
 HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes) {
   const std::size_t line_end = head.find("\r\n");
   SKIFF_TRY_VOID(check_request_line(head.substr(0, line_end), target_bytes));
-  SKIFF_TRY_VOID(check_fields(head.substr(line_end + 2)));
+  SKIFF_TRY(const auto fields, check_fields(head.substr(line_end + 2)));
   HeadReader<true> reader{head.size() + 1};
   const bool read = reader.read(head);
-  // The framing is checked first, because its messages say more than Beast's codes.
-  SKIFF_TRY(auto framing, explicit_framing(reader.headers, reader.version));
+  // The framing is judged first, because its messages say more than Beast's codes.
+  SKIFF_TRY(auto framing, explicit_framing(fields, reader.version));
   if (!read) return refuse("the header is not valid HTTP");
 
   auto target = Target::parse(reader.target);
@@ -291,13 +308,14 @@ Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_
     return bad(std::move(checked.error().error.message));
   }
   if (!is_field_value(head.substr(0, line_end))) return bad("the first line holds a control character");
-  if (auto checked = check_fields(head.substr(line_end + 2)); !checked) return bad(checked.error().error.message);
+  const auto fields = check_fields(head.substr(line_end + 2));
+  if (!fields) return bad(fields.error().error.message);
   constexpr std::size_t kStatusLine = std::string_view{"HTTP/1.1 200"}.size();
   const std::string completed = line_end == kStatusLine ? std::string{head}.insert(kStatusLine, 1, ' ') : std::string{};
   const std::string_view whole = completed.empty() ? head : std::string_view{completed};
   HeadReader<false> reader{whole.size() + 1};
   const bool read = reader.read(whole);
-  auto framing = explicit_framing(reader.headers, reader.version);
+  auto framing = explicit_framing(*fields, reader.version);
   if (!framing) return bad(std::move(framing.error().error.message));
   if (!read) return bad("the header is not valid HTTP");
   // Beast accepts any three digits.

@@ -76,6 +76,7 @@ constexpr std::array kReadArchiveQuery{
     QueryParameter{"whole",
                    "Break the archive off if a file or directory is missing in it: for clients that see no trailers",
                    kFlagParameter},
+    QueryParameter{"with_itself", "Begin with the directory itself, as ./, for its mode and time", kFlagParameter},
 };
 constexpr std::array kWriteArchiveQuery{
     QueryParameter{"path", "The directory to unpack into, made when it is missing; default: the root"},

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "protocol/json/base64.hpp"
 #include "runtime/auth/jwt.hpp"
+#include "runtime/auth/token_strength.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -100,10 +101,12 @@ Result<Authenticator> Authenticator::from_settings(Settings& settings) {
   if (!settings.token.empty()) {
     const bool usable = is_token_form(settings.token);
     if (usable) authenticator.add(TokenEntry{.digest = digest_of(settings.token)});
+    if (usable) warn_of_weak_token(settings.token, "SKIFF_TOKEN");
     wipe(settings.token);
     if (!usable) {
-      return std::unexpected{
-          about("SKIFF_TOKEN", Error{Errc::invalid_field, "a token has at most 8192 printable ASCII characters"})};
+      return std::unexpected{about("SKIFF_TOKEN", Error{Errc::invalid_field,
+                                                        "a token has at most 8192 characters, all printable ASCII "
+                                                        "and none of them a blank"})};
     }
   }
   if (!settings.token_file.empty()) {

@@ -8,6 +8,7 @@
 #include "base/id.hpp"
 #include "base/small_file.hpp"
 #include "protocol/json/base64.hpp"
+#include "runtime/auth/token_strength.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -68,7 +69,7 @@ Result<std::vector<TokenEntry>> parse_token_file(std::string_view text) {
     const auto refuse = [number](std::string_view why) {
       return fail(Errc::invalid_field, "line " + std::to_string(number) + ": " + std::string{why});
     };
-    if (!is_token_form(token)) return refuse("a token has at most 8192 printable ASCII characters");
+    if (!is_token_form(token)) return refuse("a token has at most 8192 characters, all printable ASCII");
     if (!next_field(line).empty()) return refuse("expected: token [scopes, by commas] [session]");
     TokenEntry entry{.digest = digest_of(token)};
     if (!scopes.empty()) {
@@ -92,6 +93,7 @@ Result<std::vector<TokenEntry>> parse_token_file(std::string_view text) {
 Result<std::vector<TokenEntry>> read_token_file(const std::string& path) {
   SKIFF_TRY(auto text, read_small_file(path, kLongestTokenFile));
   auto entries = parse_token_file(text);
+  if (entries) warn_of_weak_tokens(text);
   wipe(text);
   if (!entries) entries.error().message = "\"" + path + "\": " + entries.error().message;
   return entries;

@@ -1,10 +1,8 @@
 """Whoever speaks as the agent of a sandbox sends archives that no tar writes: of `skiff cp` they reach nothing but the destination."""
 
-import http.server
-import json
-import threading
-
 import pytest
+
+from speaking import Said, in_place_of_the_agent
 
 
 def member(name, kind, content=b"", link=b"", mode=0o644):
@@ -31,32 +29,14 @@ def liar(skiff):
     """An agent that sends `liar["archive"]`, whatever it is asked for."""
     says = {"archive": b""}
 
-    class Agent(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            is_stat = ":stat" in self.path
-            body = json.dumps({"items": [{"type": "directory"}]}).encode() if is_stat else says["archive"] + bytes(1024)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json" if is_stat else "application/x-tar")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
+    def say(asked):
+        if ":stat" in asked.path:
+            return {"items": [{"type": "directory"}]}
+        return Said(headers={"Content-Type": "application/x-tar"}, body=says["archive"] + bytes(1024))
 
     skiff.up()
-    port = skiff.record()["port"]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Agent) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        skiff.change_record(port=server.server_address[1])
+    with in_place_of_the_agent(skiff, say):
         yield says
-        skiff.change_record(port=port)
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("head", [b"", extended(comment="pax: a link may have content")], ids=["ustar", "pax"])

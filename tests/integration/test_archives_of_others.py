@@ -104,6 +104,39 @@ def test_labels_and_lists_of_directories_are_passed_over(agent, tmp_path):
     assert (agent.root / "x/d/e/f").read_text() == "x"
 
 
+def test_a_link_with_two_names_arrives_as_one(agent, tmp_path):
+    """As cp -al makes them."""
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/one").symlink_to("nowhere")
+    os.link(tmp_path / "t/one", tmp_path / "t/two", follow_symlinks=False)
+    made = subprocess.run([tool("tar"), "-C", tmp_path, "-cf", "-", "t"], stdout=subprocess.PIPE, check=True).stdout
+    assert put(agent, made).status == 200
+    one, two = (os.lstat(agent.root / "x/t" / name) for name in ("one", "two"))
+    assert os.readlink(agent.root / "x/t/two") == "nowhere" and one.st_ino == two.st_ino
+    for behind in (tarfile.TarInfo("l/f"), tarfile.TarInfo("m/f")):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for name, kind, target in (("l", tarfile.SYMTYPE, str(tmp_path)), ("m", tarfile.LNKTYPE, "l")):
+                member = tarfile.TarInfo(name)
+                member.type, member.linkname = kind, target
+                archive.addfile(member)
+            archive.addfile(behind)
+        put(agent, buffer.getvalue()).problem(403, "path_escapes_root")
+    assert not (tmp_path / "f").exists()
+
+
+def test_a_file_that_is_linked_to_itself_stays(agent):
+    """Archives of Mesa, kexec-tools and others have such members."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        file, itself = tarfile.TarInfo("d/f"), tarfile.TarInfo("d/f")
+        file.size, itself.type, itself.linkname = 4, tarfile.LNKTYPE, "./d/f"
+        archive.addfile(file, io.BytesIO(b"text"))
+        archive.addfile(itself)
+    assert put(agent, buffer.getvalue()).status == 200
+    assert (agent.root / "x/d/f").read_bytes() == b"text"
+
+
 def test_a_later_volume_says_so(agent):
     archive = bytearray(plain())
     archive[156:157] = b"M"

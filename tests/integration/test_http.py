@@ -259,6 +259,17 @@ def test_ambiguous_framing_is_refused_and_the_connection_closed(agent, shape):
     assert agent.request("GET", "/healthz").status == 200
 
 
+@pytest.mark.parametrize("fields, why", [
+    (["Content-Length: 4", "Transfer-Encoding: chunked"], "Content-Length and Transfer-Encoding are given together"),
+    (["Transfer-Encoding: chunked", "Content-Length: 4"], "Content-Length and Transfer-Encoding are given together"),
+    (["Content-Length: 4", "Content-Length: 5"], "Content-Length is repeated"), (["Content-Length: 99999999999999999999"], "Content-Length is too large"),
+    (["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], "Transfer-Encoding is repeated")], ids=str)
+def test_what_is_wrong_with_the_length_of_a_body_is_said(agent, fields, why):
+    head = RUN.format(auth=f"Authorization: Bearer {agent.token}") + "".join(field + "\r\n" for field in fields) + "\r\n"
+    raw = agent.exchange(head.encode())
+    assert raw.startswith(b"HTTP/1.1 400 ") and why.encode() in raw, raw
+
+
 def test_a_request_cut_in_its_middle_harms_nobody(agent):
     head = agent.headers({"Content-Type": "application/json", "Content-Length": "30"})
     whole = request_bytes("POST", "/v1/commands", head,

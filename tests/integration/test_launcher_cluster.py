@@ -1,16 +1,15 @@
 """What `skiff` does where a cluster is configured that nobody should have to reach: real skiff, no cluster."""
 
 import contextlib
-import http.server
 import json
 import re
 import socket
 import subprocess
-import threading
 
 import pytest
 
 from launcher import Skiff
+from speaking import Said, speaking
 
 
 @pytest.fixture
@@ -44,44 +43,27 @@ def dead_pod(namespace, name, owner):
             "metadata": {"name": f"skiff-{name}", "namespace": namespace, "uid": f"u-{name}", "labels": labels}}
 
 
+def status(code, reason, message):
+    """How an API server refuses."""
+    body = json.dumps({"kind": "Status", "reason": reason, "code": code, "message": message}).encode()
+    return Said(code, {"Content-Type": "application/json"}, body)
+
+
 @contextlib.contextmanager
 def cluster_of(skiff, pods):
     """An API server that has these Pods and nothing else, and lets nobody delete."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self, status, value):
-            body = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def say(asked):
+        if asked.method == "DELETE":
+            return status(403, "Forbidden", "you may not")
+        place = asked.path.partition("?")[0].split("/")[4:]  # behind /api/v1/namespaces
+        there = [pod for pod in pods if place[1:2] == ["pods"] and pod["metadata"]["namespace"] == place[0]]
+        if len(place) == 2:
+            return {"metadata": {"resourceVersion": "1"}, "items": there}
+        return next((pod for pod in there if pod["metadata"]["name"] == place[-1]), status(404, "NotFound", "not found"))
 
-        def do_GET(self):
-            place = self.path.partition("?")[0].split("/")[4:]  # behind /api/v1/namespaces
-            there = [pod for pod in pods if place[1:2] == ["pods"] and pod["metadata"]["namespace"] == place[0]]
-            if len(place) == 2:
-                return self.answer(200, {"metadata": {"resourceVersion": "1"}, "items": there})
-            for pod in there:
-                if pod["metadata"]["name"] == place[-1]:
-                    return self.answer(200, pod)
-            self.answer(404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"})
-
-        def do_DELETE(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.answer(403, {"kind": "Status", "reason": "Forbidden", "code": 403, "message": "you may not"})
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with speaking(say) as server:
         write_kubeconfig(skiff, server.server_address[1])
-        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
-        serving.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            serving.join()
+        yield
 
 
 def test_each_request_to_the_api_server_is_told_to_who_asks_for_that(skiff):
@@ -168,30 +150,10 @@ def test_auto_is_not_this_machine_either_where_what_points_to_one_is_of_no_use(s
 
 def test_auto_asks_no_cluster_what_it_is(skiff):
     """One request for what the command wants: none whether there is a cluster."""
-    asked = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            body = b'{"kind":"Status","reason":"NotFound","code":404,"message":"not found"}'
-            self.send_response(404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as there:
+    with speaking(lambda _: status(404, "NotFound", "not found")) as there:
         write_kubeconfig(skiff, there.server_address[1])
-        serving = threading.Thread(target=there.serve_forever, args=(0.02,))
-        serving.start()
-        try:
-            assert "no sandbox" in skiff("describe", "box", status=125)[1]
-        finally:
-            there.shutdown()
-            serving.join()
-    assert asked and not [path for path in asked if path.startswith("/version")], asked
+        assert "no sandbox" in skiff("describe", "box", status=125)[1]
+    assert there.asked and not [one for one in there.asked if one.path.startswith("/version")], there.asked
 
 
 AGENT = ["--agent-image", "registry.test/skiffd"]

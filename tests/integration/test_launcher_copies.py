@@ -1,6 +1,5 @@
 """`skiff cp` as cp -r does it: what arrives is what was there, and what does not arrive is told. Real skiff, real skiffd."""
 
-import http.server
 import json
 import os
 import socket
@@ -10,7 +9,10 @@ import threading
 
 import pytest
 
+from speaking import Said, in_place_of_the_agent
 from tools import tool
+
+MIB = 1 << 20
 
 
 @pytest.fixture
@@ -71,6 +73,7 @@ def test_a_tree_arrives_as_it_was_both_ways(skiff):
     assert skiff("cp", "odd", "box:there") == ("", "")
     inside = look(skiff.root() / "there")
     assert inside == before
+    assert has_holes(skiff.root() / "there/hole") and has_holes(skiff.root() / "there/hole at the end")
     assert skiff("cp", "box:there", "back") == ("", "")
     assert look(skiff.work / "back") == before
     assert has_holes(skiff.work / "back/hole") and has_holes(skiff.work / "back/hole at the end")
@@ -78,6 +81,20 @@ def test_a_tree_arrives_as_it_was_both_ways(skiff):
     assert (skiff.root() / "alone").read_bytes() == (skiff.work / "odd/hole").read_bytes()
     skiff("cp", "box:alone", "alone")
     assert (skiff.work / "alone").read_bytes() == (skiff.work / "odd/hole").read_bytes() and has_holes(skiff.work / "alone")
+
+
+def test_many_zeros_take_no_room(skiff):
+    with open(skiff.work / "image", "wb") as file:
+        file.truncate(128 * MIB)
+        file.seek(50 * MIB)
+        file.write(b"x" * 4096)
+    skiff("cp", "image", "box:image")
+    skiff("cp", "box:image", "back")
+    for copy in (skiff.root() / "image", skiff.work / "back"):
+        assert copy.stat().st_size == 128 * MIB and copy.stat().st_blocks * 512 < MIB
+        with open(copy, "rb") as file:
+            file.seek(50 * MIB - 1)
+            assert file.read(4098) == b"\0" + b"x" * 4096 + b"\0"
 
 
 @pytest.mark.parametrize("path", ["/proc/self/status", "/proc/cpuinfo", "/sys/kernel/mm/transparent_hugepage/enabled"])
@@ -298,41 +315,13 @@ def said(skiff):
     """What an agent says behind its archive: {"trailers": {name: value}}."""
     says = {"trailers": {}}
 
-    class Agent(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def say(asked):
+        if ":stat" in asked.path:
+            return {"items": [{"type": "directory"}]}
+        return Said(body=tarfile.TarInfo("empty").tobuf() + b"\0" * 1024, trailers=says["trailers"])
 
-        def do_GET(self):
-            if ":stat" in self.path:
-                body = json.dumps({"items": [{"type": "directory"}]}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-                return
-            self.send_response(200)
-            self.send_header("Transfer-Encoding", "chunked")
-            self.send_header("Trailer", ", ".join(says["trailers"]))
-            self.end_headers()
-            archive = tarfile.TarInfo("empty").tobuf() + b"\0" * 1024
-            self.wfile.write(b"%x\r\n%s\r\n0\r\n" % (len(archive), archive))
-            for name, value in says["trailers"].items():
-                self.wfile.write(f"{name}: {value}\r\n".encode())
-            self.wfile.write(b"\r\n")
-
-        def log_message(self, *_):
-            pass
-
-    port = skiff.record()["port"]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Agent) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        skiff.change_record(port=server.server_address[1])
+    with in_place_of_the_agent(skiff, say):
         yield says
-        skiff.change_record(port=port)
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("to", ["got", "-"])
@@ -348,6 +337,16 @@ def test_what_the_agent_has_left_out_is_told(skiff, said, to):
     if to != "-":
         said["trailers"] = {"X-Skiff-Left-Out": "1"}
         assert json.loads(skiff("cp", "-o", "json", "box:tree", to, status=1)[0])["left_out"] == 1
+
+
+@pytest.mark.parametrize("source, name", [("d/e/../f", "f"), ("d/../d/f", "f"), ("d/e/..", "e"), ("./d/./f", "f"), ("other/../d/f", "f")])
+def test_a_path_may_lead_up(skiff, source, name):
+    (skiff.root() / "d/e").mkdir(parents=True)
+    (skiff.root() / "d/f").write_text("x")
+    (skiff.root() / "other").mkdir()
+    skiff("cp", f"box:{source}", "into/")
+    assert (skiff.work / "into" / name).exists()
+    assert "leaves the session's roots" in skiff("cp", "box:d/../../f", "out", status=125)[1]
 
 
 # --- several, modes, what the user has ---

@@ -1,17 +1,16 @@
 """What a hostile sandbox says and sends does no harm to who uses `skiff`: real skiff, real skiffd, or a server that lies."""
 
-import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from launcher import Skiff
+from speaking import in_place_of_the_agent, speaking
 from terminal import Terminal
 from waiting import until
 
@@ -183,34 +182,12 @@ def lies(skiff):
     """{beginning of a path: answer}: the sandbox's agent is replaced by this."""
     answers = {}
 
-    class Liar(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def say(asked):
+        known = [path for path in answers if asked.path.startswith(path)]
+        return answers[max(known, key=len)] if known else {}
 
-        def answer(self):
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            known = [path for path in answers if self.path.startswith(path)]
-            body = json.dumps(answers[max(known, key=len)] if known else {}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_PATCH = do_DELETE = answer
-
-        def log_message(self, *_):
-            pass
-
-    port = skiff.record()["port"]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        skiff.change_record(port=server.server_address[1])
+    with in_place_of_the_agent(skiff, say):
         yield answers
-        skiff.change_record(port=port)
-        server.shutdown()
-        thread.join()
 
 
 def told(skiff, *words):
@@ -267,37 +244,15 @@ def test_no_line_of_a_hostile_server_is_taken_for_one_of_ours(skiff, words):
     sandbox = {"name": "box", "id": "0" * 32, "driver": "local", "state": "running", "created_at": "2026-01-01T00:00:00Z", "owner": EVIL,
                "address": f"http://x{EVIL}", "image": EVIL, "expires_at": f"2026{EVIL}", "reason": EVIL, "labels": {}, "details": {"x": EVIL}}
 
-    class Liar(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def say(asked):
+        if asked.path.split("?")[0] == "/v1/sandboxes" and asked.method == "GET":
+            return {"items": [sandbox]}
+        return {**sandbox, "token": f"t{EVIL}", "url": server.url, "new": True, "sandbox": sandbox, "version": EVIL,
+                "state": "ended" if "commands" in asked.path else "running", "id": EVIL if "sessions" in asked.path else sandbox["id"]}
 
-        def answer(self):
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = {"items": [sandbox]} if self.path.split("?")[0] == "/v1/sandboxes" and self.command == "GET" else {
-                **sandbox, "token": f"t{EVIL}", "url": f"http://127.0.0.1:{self.server.server_address[1]}", "new": True, "sandbox": sandbox,
-                "version": EVIL, "state": "ended" if "commands" in self.path else "running", "id": EVIL if "sessions" in self.path else sandbox["id"]}
-            body = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = answer
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        url = f"http://127.0.0.1:{server.server_address[1]}"
-        process = skiff.start(*words, env={"SKIFF_URL": url, "SKIFF_API_KEY": "e2b_" + "0" * 40})
-        try:
-            out, err = process.communicate(timeout=60)
-        finally:
-            server.shutdown()
-            thread.join()
+    with speaking(say) as server:
+        process = skiff.start(*words, env={"SKIFF_URL": server.url, "SKIFF_API_KEY": "e2b_" + "0" * 40})
+        out, err = process.communicate(timeout=60)
     for text in (out, err):
         harmless(text)
         assert not [line for line in text.splitlines() if line.startswith(b"box  running")], (words, text)

@@ -242,3 +242,12 @@ def test_what_was_printed_lately_is_followed(skiff):
 def test_pools_are_of_a_cluster_also_when_it_is_dry(skiff):
     for line in ("skiff pool create warm --dry-run", "skiff pool scale warm 3 --dry-run=client", "skiff pool rm warm --dry-run"):
         assert "--driver pod" in typed(skiff, line, status=125)[1]
+
+
+def test_a_variable_that_it_does_not_know_is_told(skiff):
+    told = "skiff: SKIFF_OUTPTU is not a variable of skiff: did you mean SKIFF_OUTPUT?\n"
+    for words in (("ps",), ("ps", "-o", "json")):
+        assert skiff(*words, env={"SKIFF_OUTPTU": "json"})[1] == told
+    assert skiff("ps", env={"SKIFF_MY_OWN": "x"})[1] == "skiff: SKIFF_MY_OWN is not a variable of skiff, and is ignored\n"
+    assert skiff("ps", env={"SKIFF_LISTEN": "x", "SKIFF_SERVICE_HOST": "10.0.0.1", "SKIFF_PORT": "tcp://10.0.0.1:80"})[1] == ""
+    assert skiff("ps", "-q", env={"SKIFF_OUTPTU": "json"})[1] == "" and skiff("__complete", "--", "ps", "", env={"SKIFF_OUTPTU": "json"})[1] == ""

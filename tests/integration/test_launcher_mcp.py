@@ -1,14 +1,13 @@
 """`skiff mcp`: the Model Context Protocol over stdio, in front of a sandbox of the local driver."""
 
-import http.server
 import json
 import signal
-import threading
 
 import pytest
 
 from mcp_client import NEWEST
 from mcp_stdio import Stdio
+from speaking import Said, in_place_of_the_agent
 from waiting import until
 
 
@@ -148,45 +147,21 @@ def liar(skiff):
     """Says to each request what `says` holds, as a stream or as JSON; gives it."""
     says = {"stream": [], "json": None}
 
-    class Liar(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if "id" not in message:
-                return self.answer(202, "application/json", b"")
-            own = {"jsonrpc": "2.0", "id": message["id"], "result": {"mine": True}, "method2": "x"}
-            if says["json"] is not None:
-                return self.answer(200, "application/json", json.dumps(says["json"]).encode())
-            lines = [*says["stream"], NEWS, own, *says["stream"]]
-            self.answer(200, "text/event-stream", "".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode())
-
-        def do_GET(self):
-            self.answer(405 if self.path == "/mcp" else 200, "application/json", b"{}")
-
-        do_DELETE = do_GET
-
-        def answer(self, status, kind, body):
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
+    def say(asked):
+        if asked.method != "POST":
+            return Said(405 if asked.path == "/mcp" else 200, {"Content-Type": "application/json"}, b"{}")
+        message = json.loads(asked.body)
+        if "id" not in message:
+            return Said(202, {"Content-Type": "application/json"})
+        if says["json"] is not None:
+            return says["json"]
+        own = {"jsonrpc": "2.0", "id": message["id"], "result": {"mine": True}, "method2": "x"}
+        lines = [*says["stream"], NEWS, own, *says["stream"]]
+        return Said(headers={"Content-Type": "text/event-stream"}, body="".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode())
 
     skiff.up("box")
-    port = skiff.record()["port"]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        skiff.change_record(port=server.server_address[1])
+    with in_place_of_the_agent(skiff, say):
         yield says
-        skiff.change_record(port=port)
-        server.shutdown()
-        thread.join()
 
 
 def test_only_what_a_server_may_send_passes(skiff, liar):

@@ -2,15 +2,12 @@
 
 The first part is the tests of other files, with a server between: what is imported is run here with this file's `skiff`."""
 
-import contextlib
-import http.server
 import json
 import os
 import shutil
 import signal
 import socket
 import ssl
-import threading
 
 import pytest
 
@@ -18,6 +15,7 @@ import collector as collectors
 from cutting_proxy import CuttingProxy
 from mcp_stdio import Stdio
 from serving import ServedSkiff
+from speaking import Said, speaking
 from terminal import Terminal
 from test_launcher_as_docker import (  # noqa: F401
     test_a_detached_run_goes_on_and_says_where, test_an_interrupt_of_a_wait_ends_the_command,
@@ -335,38 +333,8 @@ def test_a_flag_of_a_cluster_means_the_cluster(skiff):
 
 # --- a server that lies ---
 
-class Liar(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self):
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.asked.append((self.command, self.path, dict(self.headers)))
-        status, fields, body = self.server.lie
-        self.send_response(status)
-        for name, value in fields.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = do_DELETE = answer
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
 def liar(lie, context=None):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
-        server.daemon_threads, server.asked, server.lie = True, [], lie
-        if context:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        server.url = f"{'https' if context else 'http'}://127.0.0.1:{server.server_address[1]}"
-        yield server
-        server.shutdown()
-        thread.join()
+    return speaking(lambda _: Said(*lie), context)
 
 
 def view(**changes):

@@ -77,3 +77,46 @@ def test_set_id_bits_go_with_the_bytes_they_were_given_to(start_agent, tmp_path)
     file.chmod(0o4755)
     assert agent.request("PUT", "/v1/files/config", body=NEW).status == 200
     assert file.stat().st_mode & 0o7777 == 0o755
+
+
+# --- another file system below the root ---
+
+@pytest.fixture
+def across(start_agent, tmp_path):
+    """An agent whose root has a disk of its own at `disk`, with mounts in it at `disk/inner` and `disk/holder/inner`."""
+    root = tmp_path / "agent0/root"
+    script = " && ".join(f"mkdir -p {root}/{path} && mount -t tmpfs none {root}/{path}" for path in ("disk", "disk/inner", "disk/holder/inner"))
+    return start_agent(wrapper=[*private_mounts(), "sh", "-c", script + ' && exec "$@"', "sh"])
+
+
+MAKE = """mkdir -p "$0/sub" && cd "$0" && echo text >file && truncate -s 64M hole && printf x >>hole && ln -s file link && ln file second &&
+ chmod 750 file && chmod 700 sub && touch -d @1500000000.25 file sub"""
+LOOK = "cd \"$0\" && find . -mindepth 1 -printf '%P %y %m %l\\n' | sort && sha256sum file hole && [ $(du -k hole | cut -f1) -lt 1000 ]"
+
+
+@pytest.mark.parametrize("source, to", [("here", "disk/there"), ("disk/there", "here"), ("disk/there", "disk/inner/there"), ("disk/inner/there", "disk/there")])
+@pytest.mark.parametrize("route", ["copy", "move"])
+def test_a_tree_goes_to_another_file_system(across, route, source, to):
+    across.run(argv=["sh", "-ec", MAKE, source])
+    before = across.run(argv=["sh", "-ec", LOOK, source])
+    assert before["exit_code"] == 0, before
+    answer = across.request("POST", f"/v1/files:{route}", json={"from": source, "to": to})
+    assert answer.status == 201, answer
+    assert across.run(argv=["sh", "-ec", LOOK, to])["stdout"] == before["stdout"]
+    assert across.run(argv=["sh", "-c", 'test -e "$0"', source])["exit_code"] == (0 if route == "copy" else 1)
+    for name in ("file", "link", "hole"):
+        answer = across.request("POST", f"/v1/files:{route}", json={"from": f"{to}/{name}", "to": source + name})
+        assert answer.status == 201, (name, answer)
+    across.run(argv=["rm", "-rf", source])
+
+
+def test_what_holds_a_mount_is_copied_with_what_is_in_it_and_not_moved(across):
+    across.run("echo a >disk/a; echo b >disk/inner/b; echo c >disk/holder/c; echo d >disk/holder/inner/d")
+    assert across.request("POST", "/v1/files:copy", json={"from": "disk", "to": "copied"}).status == 201
+    assert across.run("cat copied/a copied/inner/b copied/holder/c copied/holder/inner/d")["stdout"] == "a\nb\nc\nd\n"
+    for source in ("disk", "disk/inner", "disk/holder"):
+        across.request("POST", "/v1/files:move", json={"from": source, "to": "moved"}).problem(409, "in_use")
+    assert across.run("cat disk/a disk/inner/b disk/holder/c disk/holder/inner/d; ls")["stdout"] == "a\nb\nc\nd\ncopied\ndisk\n"
+    operations = [{"op": "write", "path": "new/f", "content": "x"}, {"op": "move", "path": "disk/a", "to": "new/a"}]
+    across.request("POST", "/v1/files:batch", json={"operations": operations}).problem(501, "not_supported")
+    assert across.run("ls")["stdout"] == "copied\ndisk\n"

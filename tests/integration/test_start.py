@@ -142,6 +142,20 @@ def test_settings_come_from_variables_too_and_a_flag_wins(start_agent, tmp_path)
     assert "from-the-environment" not in out and "SKIFF_" not in out
 
 
+def test_a_variable_that_it_does_not_know_is_told(start_agent):
+    agent = start_agent(env={"SKIFF_LISTNE": "x", "SKIFF_MY_OWN": "x", "SKIFF_DRIVER": "local", "SKIFF_PORT": "tcp://10.0.0.1:80"})
+    until(lambda: "SKIFF_LISTNE is not a variable of skiffd: did you mean SKIFF_LISTEN?" in agent.log(), what="a warning")
+    assert "SKIFF_MY_OWN is not a variable of skiffd, and is ignored" in agent.log()
+    assert "SKIFF_DRIVER" not in agent.log() and "SKIFF_PORT" not in agent.log()
+
+
+def test_a_token_that_may_be_guessed_is_told(start_agent):
+    agent = start_agent(tokens=("short read",), env={"SKIFF_TOKEN": "a"})
+    until(lambda: agent.log().count("is so short that it may be guessed") == 2, what="two warnings")
+    assert '"where":"SKIFF_TOKEN"' in agent.log() and '"where":"--token-file, line 2"' in agent.log() and "short read" not in agent.log()
+    assert "guessed" not in start_agent().log()
+
+
 def test_the_root_can_come_from_a_variable_alone(tmp_path):
     root = tmp_path / "root"
     root.mkdir()

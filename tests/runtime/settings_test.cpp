@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/variables.hpp"
 #include "tests/support/page.hpp"
 
 namespace skiff::runtime {
@@ -86,6 +87,16 @@ TEST(SkiffdSettings, DoNotStumbleOverWhatKubernetesSetsForAServiceCalledSkiff) {
                                   "SKIFF_SERVICE_PORT=7070", "SKIFF_PORT_7070_TCP=tcp://10.96.1.1:7070",
                                   "SKIFF_PORT_7070_TCP_PROTO=tcp", "SKIFF_SERVICE_PORT_HTTP=7070"}),
             "");
+}
+
+TEST(SkiffdSettings, AreTheVariablesThatBothProgramsKnow) {
+  std::vector<std::string> there;
+  const std::string table = settings_markdown();
+  for (std::size_t at = table.find("| `SKIFF_"); at != std::string::npos; at = table.find("| `SKIFF_", at + 1)) {
+    there.push_back(table.substr(at + 3, table.find('`', at + 3) - at - 3));
+  }
+  const auto known = variables_of(Program::agent);
+  EXPECT_THAT(there, ::testing::UnorderedElementsAreArray(known.begin(), known.end()));
 }
 
 TEST(SkiffdSettings, AreRefusedWhenTheyDoNotFitTogether) {

@@ -1,5 +1,6 @@
 #include "runtime/api/files/archive.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <new>
@@ -11,7 +12,7 @@
 #include "base/log.hpp"
 #include "fs/archive/archive.hpp"
 #include "fs/path/descend.hpp"
-#include "fs/tree/change.hpp"
+#include "fs/tree/directory_to_fill.hpp"
 #include "protocol/http/target.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/pool_stream.hpp"
@@ -72,6 +73,11 @@ protocol::Headers told_of(const fs::ArchiveSummary& summary) {
   return fields;
 }
 
+bool goes_up(std::string_view path) {
+  const auto split = fs::split_path(path);
+  return split && std::ranges::count(split->names, std::string_view{".."}) > 0;
+}
+
 struct Unpacking {
   explicit Unpacking(Agent& agent) : door{agent.executor, kArchiveOnTheWay, &agent.search} {}
   ToThread door;
@@ -84,16 +90,15 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
   auto job = [&] {
     const auto extract = [&]() -> Result<fs::ExtractSummary> {
       SKIFF_TRY_VOID(admit_transfer(*pool, 0));
-      if (!path.empty()) {
-        SKIFF_TRY_VOID(fs::make_directory(*tree, path, fs::Parents::make));
-      }
-      SKIFF_TRY(auto directory, tree->open_directory(path));
+      SKIFF_TRY(auto directory, fs::DirectoryToFill::open(*tree, path));
       const fs::ByteSource source = [work](std::span<char> into) -> Result<std::size_t> {
         const auto got = work->door.read(into);
         if (!got) return fail(Errc::cancelled, "the archive was cut short");
         return *got;
       };
-      return fs::extract_archive(directory, source, options, work->stop.get_token());
+      auto summary = fs::extract_archive(directory.fd(), source, options, work->stop.get_token());
+      if (summary) directory.keep();
+      return summary;
     };
     try {
       work->outcome = extract();
@@ -182,6 +187,7 @@ Task<Result<>> read_archive(Call& call) {
   auto options = std::make_shared<fs::ArchiveOptions>();
   options->compression = format.compression;
   SKIFF_CO_TRY(const auto whole, call.query_flag("whole"));
+  SKIFF_CO_TRY(options->with_itself, call.query_flag("with_itself"));
   // HTTP/1.0 has no trailers.
   options->whole_or_cut = whole || call.http.request().version < 11;
   for (const auto& parameter : call.target().query) {
@@ -191,13 +197,13 @@ Task<Result<>> read_archive(Call& call) {
   Producer producer = [tree = file.tree, options, summary](const fs::ByteSink& sink,
                                                            const std::stop_token& stop) -> Result<> {
     // A single directory is the archive's own root; of several paths each keeps its name. One file by its absolute path
-    // may lie in any root: in an archive it has its name alone.
+    // may lie in any root, and no name in an archive holds "..": it has its last name alone.
     std::string root;
     if (options->paths.size() == 1) {
       std::string& only = options->paths.front();
       if (auto directory = tree->open_directory(only)) {
         root = std::exchange(options->paths, {}).front();
-      } else if (only.starts_with('/')) {
+      } else if (only.starts_with('/') || goes_up(only)) {
         const fs::DirectoryAndName parts = fs::directory_and_name(only);
         root = parts.directory.empty() ? "/" : parts.directory;
         only = std::string{parts.name};

@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace skiff::runtime::api {
 namespace {
 
+/// One that is too large is the largest: it is behind the end of any file.
 std::optional<std::uint64_t> number(std::string_view text) noexcept {
   std::uint64_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec == std::errc::result_out_of_range) {
+    value = std::numeric_limits<std::uint64_t>::max();
+    parsed.ec = {};
+  }
   if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
   return value;
 }

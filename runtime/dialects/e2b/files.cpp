@@ -44,6 +44,7 @@ std::string disposition(std::string_view path) {
 /// A file on its way to its place.
 struct Upload {
   std::string path;  ///< absolute
+  std::optional<fs::DirectoryToFill> made;
   fs::Writer writer;
   fs::Rights rights;
 };
@@ -55,12 +56,12 @@ Task<Result<Upload>> begin_upload(Call* call, const Place* place, const Metadata
         there && there->entry.type == fs::EntryType::directory) {
       return fail(Errc::is_a_directory, '"' + path + "\" is a directory");
     }
-    SKIFF_TRY_VOID(place->make_directories(in, path.substr(0, path.rfind('/'))));
+    SKIFF_TRY(auto made, place->make_directories(in, path.substr(0, path.rfind('/'))));
     fs::WriteOptions options{.attributes = place->owner()};
     options.attributes.not_kept = kMetadataAttribute;
     SKIFF_TRY(auto writer, fs::Writer::begin(in, path, std::move(options)));
     SKIFF_TRY_VOID(set_metadata(writer.fd(), *metadata));
-    return Upload{.path = path, .writer = std::move(writer), .rights = rights};
+    return Upload{.path = path, .made = std::move(made), .writer = std::move(writer), .rights = rights};
   };
   auto work = [&] { return place->change(path, begin); };
   auto upload = co_await call->agent().disk.run(std::move(work));

@@ -107,7 +107,8 @@ Task<Result<std::string>> make_dir(Call* call, std::string text) {
       }
       return fail(Errc::already_exists, "directory \"" + path + "\" exists");
     }
-    SKIFF_TRY_VOID(place.make_directories(in, path));
+    SKIFF_TRY(auto made, place.make_directories(in, path));
+    if (made) made->keep();
     return entry_answer(place, path);
   };
   auto work = [&] { return place.change(path, make); };
@@ -125,14 +126,12 @@ Task<Result<std::string>> move_entry(Call* call, std::string text) {
       if (auto seen = fs::look_at(in, from); !seen) {
         return std::unexpected{place.explain(std::move(seen.error()), from)};
       }
-      Result<> moved = place.make_directories(in, to.substr(0, to.rfind('/')));
-      if (moved && from != to) {
-        fs::Transfer options;
-        options.existing = fs::Existing::replace;
-        options.stop = stop;
-        auto done = fs::move(in, from, to, options);
-        if (!done) moved = std::unexpected{std::move(done.error())};
-      }
+      auto moved = [&]() -> Result<> {
+        SKIFF_TRY(const auto made, place.make_directories(in, to.substr(0, to.rfind('/'))));
+        if (from == to) return {};
+        SKIFF_TRY_VOID(fs::move(in, from, to, {.existing = fs::Existing::replace, .stop = stop}));
+        return {};
+      }();
       if (!moved) return std::unexpected{place.explain(std::move(moved.error()), to)};
       return entry_answer(place, to);
     };

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "fs/tree/change.hpp"
+#include "fs/path/owner.hpp"
 #include "protocol/json/base64.hpp"
 #include "sessions/registry.hpp"
 
@@ -89,17 +89,19 @@ fs::Attributes Place::owner() const {
   return attributes;
 }
 
-Result<> Place::make_directories(const fs::Tree& in, const std::string& path) const {
+Result<std::optional<fs::DirectoryToFill>> Place::make_directories(const fs::Tree& in, const std::string& path) const {
   if (const auto there = in.open_object(path, fs::Links::follow); there || there.error().code != Errc::path_not_found) {
-    return there ? Result<>{} : std::unexpected{explain(there.error(), path)};
+    if (!there) return std::unexpected{explain(there.error(), path)};
+    return std::nullopt;
   }
   std::optional<fs::MadeFor> made_for;
   if (asker) {
     SKIFF_TRY(auto begun, fs::MadeFor::begin(asker->uid, asker->gid, path));
     made_for.emplace(std::move(begun));
   }
-  auto made = fs::make_directory(in, path, fs::Parents::make);
-  return made ? Result<>{} : std::unexpected{explain(std::move(made.error()), path)};
+  auto made = fs::DirectoryToFill::open(in, path);
+  if (!made) return std::unexpected{explain(std::move(made.error()), path)};
+  return std::optional{std::move(*made)};
 }
 
 Result<std::string> basic_user(const protocol::Headers& headers) {

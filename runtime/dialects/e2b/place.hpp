@@ -10,6 +10,7 @@
 #include "base/task.hpp"
 #include "fs/content/target.hpp"
 #include "fs/path/change_for.hpp"
+#include "fs/tree/directory_to_fill.hpp"
 #include "runtime/dialects/e2b/state.hpp"
 #include "sessions/process/users.hpp"
 
@@ -43,9 +44,11 @@ struct Place {
   [[nodiscard]] auto change(const std::string& path, Work work) const {
     return fs::change_for(asker, *tree, path, std::move(work));
   }
-  /// Within a change: makes the directory with all that is missing on the way to it, all of it the user's. Errors:
-  /// permission_denied where the agent may not make something for another user.
-  [[nodiscard]] Result<> make_directories(const fs::Tree& in, const std::string& path) const;
+  /// Within a change: makes the directory with all that is missing on the way to it, all of it the user's. What was
+  /// made goes again with the result, unless something is in it. Errors: permission_denied where the agent may not make
+  /// something for another user.
+  [[nodiscard]] Result<std::optional<fs::DirectoryToFill>> make_directories(const fs::Tree& in,
+                                                                            const std::string& path) const;
 };
 
 /// `user`: a name, or empty for the one by default. Errors: user_not_found.

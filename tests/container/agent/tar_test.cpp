@@ -82,6 +82,21 @@ TEST(LocalTar, GivesAFileOrDirectoryTheNameThatIsAskedFor) {
   EXPECT_EQ(text_of(top.path() / "single"), "text");
 }
 
+TEST(LocalTar, GivesTheTimeOfADirectoryToOneThatIsNew) {
+  const test::TemporaryDirectory top;
+  const std::string archive = test::tar_member("./", '5') + test::tar_member("f", '0', "x") + test::tar_end();
+  for (const bool is_new : {true, false}) {
+    const files::path to = top.path() / (is_new ? "new" : "old");
+    files::create_directory(to);
+    files::permissions(to, files::perms{0700});
+    const auto summary = unpack(archive, {.path = to, .is_new = is_new});
+    ASSERT_TRUE(summary) << summary.error().message;
+    EXPECT_EQ(summary->entries, 1U);
+    EXPECT_EQ(files::status(to).permissions(), files::perms{0700}) << "a mode is given by the target";
+    EXPECT_EQ(files::last_write_time(to) < files::last_write_time(top.path()) - std::chrono::years{10}, is_new);
+  }
+}
+
 TEST(LocalTar, RefusesEntriesThatLeaveTheTarget) {
   const test::TemporaryDirectory top;
   write(top.path() / "outside/file", "kept");

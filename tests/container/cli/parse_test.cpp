@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/variables.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace skiff::container {
@@ -95,6 +96,20 @@ TEST(Parse, TakesACommandWithoutTheDashesAsDockerDoes) {
   EXPECT_EQ(rest({"run", "python:3.12", "python", "-c", "1"}, {"python:3.12"}), (Words{"python", "-c", "1"}));
   EXPECT_TRUE(parse_words({"exec", "box", "--help"})->help);
   EXPECT_TRUE(parse_words({"exec", "--help", "box", "ls"})->help);
+}
+
+TEST(CommandTable, HasTheVariablesThatBothProgramsKnow) {
+  // Whatever command has them: a shell has those of all.
+  std::set<std::string_view> there{"SKIFF_KUBECONFIG_DATA"};
+  for (const Command& command : commands()) {
+    const auto invocation = command.make();
+    Options options;
+    for (const Setting& row : table_of(*invocation, options).rows()) {
+      if (!row.environment.empty()) there.insert(row.environment);
+    }
+  }
+  const auto known = variables_of(Program::launcher);
+  EXPECT_EQ(there, (std::set<std::string_view>{known.begin(), known.end()}));
 }
 
 TEST(Parse, TakesFlagsOfEveryCommandBeforeItsNameToo) {

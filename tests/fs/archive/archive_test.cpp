@@ -114,6 +114,17 @@ TEST(Archive, OfAnEmptyDirectoryIsOne) {
   EXPECT_EQ(written->bytes, std::string(1024, '\0'));
 }
 
+TEST(Archive, BeginsWithTheDirectoryItselfIfThatIsAskedFor) {
+  const test::ScratchTree tree;
+  fill(tree);
+  auto written = archive(tree, {.with_itself = true});
+  ASSERT_TRUE(written);
+  EXPECT_TRUE(listed(written->bytes).starts_with("./\na file\n"));
+  written = archive(tree, {.paths = {"dir"}, .with_itself = true});
+  ASSERT_TRUE(written);
+  EXPECT_TRUE(listed(written->bytes).starts_with("dir/\n"));
+}
+
 TEST(Archive, StopsWhenTheSinkOrTheTokenDoes) {
   const test::ScratchTree tree;
   fill(tree);

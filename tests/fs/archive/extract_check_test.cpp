@@ -52,7 +52,10 @@ TEST(ExtractCheck, RefusesMembersBehindALinkOfTheArchive) {
             Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {link, {.path = "d/link"}, {.path = "d/links/x"}}), kFine)
       << "a later file takes its place";
-  EXPECT_EQ(refusal_of_members(tree, {link, {.kind = MemberKind::hard_link, .path = "h", .target = "d/link"}}),
+  const TarEntry second{.kind = MemberKind::hard_link, .path = "h", .target = "d/link"};
+  EXPECT_EQ(refusal_of_members(tree, {link, second}), kFine) << "a link may have two names";
+  EXPECT_EQ(refusal_of_members(tree, {link, second, {.path = "h/x"}}), Errc::path_escapes_root);
+  EXPECT_EQ(refusal_of_members(tree, {{.path = "d/x"}, {.kind = MemberKind::hard_link, .path = "h", .target = "d"}}),
             Errc::malformed_archive);
 }
 
@@ -68,8 +71,10 @@ TEST(ExtractCheck, RefusesWhatContradictsTheMembersBefore) {
             kFine);
   EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::hard_link, .path = "b", .target = "a"}}),
             Errc::malformed_archive);
-  EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.kind = MemberKind::hard_link, .path = "a", .target = "a"}}),
+  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::hard_link, .path = "a", .target = "a"}}),
             Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.kind = MemberKind::hard_link, .path = "a", .target = "a"}}),
+            kFine);
 }
 
 TEST(ExtractCheck, RefusesMembersBehindALinkOnDisk) {

@@ -84,6 +84,26 @@ TEST(ParseRequestHead, TakesManyFieldsAndALengthOfExabytes) {
   EXPECT_EQ(request->body.length, 9999999999999999999u);
 }
 
+TEST(ParseRequestHead, SaysWhatIsWrongWithTheLengthOfABody) {
+  const auto why = [](std::string fields) {
+    const auto request = parse_request_head("POST / HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n\r\n", 100);
+    return request ? "" : request.error().error.message;
+  };
+  const std::string both = "Content-Length and Transfer-Encoding are given together";
+  EXPECT_EQ(why("Content-Length: 4\r\nTransfer-Encoding: chunked"), both);
+  EXPECT_EQ(why("transfer-encoding: chunked\r\nX: y\r\ncontent-length: 4"), both);
+  EXPECT_EQ(why("Content-Length: 4\r\nTransfer-Encoding: gzip"), both);
+  EXPECT_EQ(why("Content-Length: 4\r\nContent-Length: 5"), "Content-Length is repeated");
+  EXPECT_EQ(why("Content-Length: 4\r\nContent-Length: 4"), "Content-Length is repeated");
+  EXPECT_EQ(why("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"), "Transfer-Encoding is repeated");
+  EXPECT_EQ(why("Content-Length: 4, 4"), "Content-Length is not a number");
+  EXPECT_EQ(why("Content-Length: +4"), "Content-Length is not a number");
+  EXPECT_EQ(why("Content-Length:"), "Content-Length is not a number");
+  EXPECT_EQ(why("Content-Length: 99999999999999999999"), "Content-Length is too large");
+  EXPECT_EQ(why("Content-Length: \t 4 \t"), "");
+  EXPECT_EQ(why("Transfer-Encoding:  Chunked "), "");
+}
+
 TEST(ParseResponseHead, KnowsWhereABodyEnds) {
   const auto kind = [](std::string_view head, std::string_view method) {
     const auto response = parse_response_head(head, method);

@@ -49,8 +49,9 @@ TEST(TokenFile, NamesTheLineThatIsWrongAndNeverItsText) {
   EXPECT_EQ(token_file_refusal("hush ,read"), "line 1: scopes are read, exec, ports and admin, separated by commas");
   EXPECT_EQ(token_file_refusal("#\n\nhush read a/b"), "line 3: the session is not a valid id");
   EXPECT_EQ(token_file_refusal("hush read a b"), "line 1: expected: token [scopes, by commas] [session]");
-  EXPECT_EQ(token_file_refusal("hush\xc3\xa9"), "line 1: a token has at most 8192 printable ASCII characters");
-  EXPECT_EQ(token_file_refusal(std::string(8193, 'x')), "line 1: a token has at most 8192 printable ASCII characters");
+  EXPECT_EQ(token_file_refusal("hush\xc3\xa9"), "line 1: a token has at most 8192 characters, all printable ASCII");
+  EXPECT_EQ(token_file_refusal(std::string(8193, 'x')),
+            "line 1: a token has at most 8192 characters, all printable ASCII");
   EXPECT_EQ(token_file_refusal("hush read\nother\nhush exec"), "line 3: the same token stands on a line above");
   for (const char* text : {"hush write", "hush read a/b", "hush read a b", "hush\x01", "hush\nhush"}) {
     EXPECT_THAT(token_file_refusal(text), Not(HasSubstr("hush"))) << text;
