@@ -248,7 +248,7 @@ std::span<const Route> routes() {
 }
 
 protocol::service::Match find_route(const protocol::HttpRequest& request) {
-  static const protocol::service::Router router{kRoutes, {.head = protocol::service::Head::refused}};
+  static const protocol::service::Router router{kRoutes, {.head_as_get = false}};
   return router.match(request.method, protocol::service::decoded_segments(request.target));
 }
 

@@ -78,7 +78,7 @@ void Router::add(std::string_view method, std::string_view path, bool may_take_h
                    .path = path,
                    .parts = split_path(path),
                    .takes_rest = path.ends_with(kRest),
-                   .takes_head = may_take_head && method == "GET" && options_.head != Head::refused});
+                   .takes_head = may_take_head && method == "GET" && options_.head_as_get});
 }
 
 bool Router::fits(const Row& row, std::span<const std::string_view> segments) const {
@@ -101,10 +101,10 @@ bool Router::takes(const Row& row, std::string_view method) {
   return row.method == method || (row.takes_head && method == "HEAD");
 }
 
-void Router::allow(const Row& row, std::string& methods) const {
+void Router::allow(const Row& row, std::string& methods) {
   if (!methods.empty()) methods += ", ";
   methods += row.method == kAnyMethod ? kNamedMethods : row.method;
-  if (row.takes_head && options_.head == Head::as_get) methods += ", HEAD";
+  if (row.takes_head) methods += ", HEAD";
 }
 
 Match Router::match(std::string_view method, std::span<const std::string_view> segments) const {

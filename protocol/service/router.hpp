@@ -34,15 +34,8 @@ struct Match {
 /// Why nothing was found: `not_found` with the text `no_such_path`, or `method_not_allowed`.
 [[nodiscard]] Error no_route(const Match& match, std::string_view no_such_path);
 
-/// How HEAD is taken where a path has GET.
-enum class Head : unsigned char {
-  as_get,    ///< the row of GET answers it
-  unlisted,  ///< the same, but Allow does not name it
-  refused,   ///< like any other method that the path does not have
-};
-
 struct RouterOptions {
-  Head head = Head::as_get;
+  bool head_as_get = true;          ///< the row of GET answers HEAD; false: HEAD is a method like others
   bool slash_at_end = false;        ///< "/a/" is "/a"
   bool rest_may_be_absent = false;  ///< "/a" is "/a/" for "/a/{path}"
 };
@@ -72,7 +65,7 @@ class Router {
   void add(std::string_view method, std::string_view path, bool may_take_head);
   [[nodiscard]] bool fits(const Row& row, std::span<const std::string_view> segments) const;
   [[nodiscard]] static bool takes(const Row& row, std::string_view method);
-  void allow(const Row& row, std::string& methods) const;
+  static void allow(const Row& row, std::string& methods);
 
   RouterOptions options_;
   std::vector<Row> rows_;

@@ -23,9 +23,8 @@ namespace skiff::runtime::dialects {
 [[nodiscard]] protocol::HttpResponse detail(unsigned status, const Error& error);
 
 /// FastAPI redirects to the path with or without its last slash. Here the answer comes at once: no client of the
-/// originals follows. It does not name HEAD, either.
-inline constexpr protocol::service::RouterOptions kPathsOfFastapi{
-    .head = protocol::service::Head::unlisted, .slash_at_end = true, .rest_may_be_absent = true};
+/// originals follows.
+inline constexpr protocol::service::RouterOptions kPathsOfFastapi{.slash_at_end = true, .rest_may_be_absent = true};
 
 /// Whether nothing usable is at a path, whatever there is instead.
 [[nodiscard]] bool is_absence(Errc code) noexcept;

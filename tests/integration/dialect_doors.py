@@ -23,7 +23,6 @@ ABILITIES = ("command", "run_as", "killable", "hold", "unread", "write", "read",
              "forgets_the_deaf", "says_when", "allows_head", "agrees_on_505")
 # A lack that is a mistake: its tests are run, and must fail until somebody mends it and takes it off the list.
 MISTAKE = "mistake: "
-HIDES_HEAD = {"allows_head": MISTAKE + "it answers HEAD, and its Allow names GET alone"}
 
 
 class Ask:
@@ -186,7 +185,7 @@ class Own(HttpDoor):
 
 class E2b(HttpDoor):
     name, probe, unknown = "e2b", "/health", "/nope"
-    lacks = {**HIDES_HEAD, "says_when": "a stream tells at its end",
+    lacks = {"says_when": "a stream tells at its end",
              "hold": "a process outlives a client that goes, as with envd: test_e2b.py",
              "limits_bodies": "a stream tells at its end that a message is too large: test_e2b.py"}
     gets = ("/health", "/envs", "/files?path=f")
@@ -243,7 +242,7 @@ class E2b(HttpDoor):
 
 class Kubebox(HttpDoor):
     name, probe, unknown, session = "kubebox", "/", "/nope", "s"
-    lacks = {**HIDES_HEAD, "streams_files": "its files are texts of JSON",
+    lacks = {"streams_files": "its files are texts of JSON",
              "says_when": MISTAKE + "its 429 has no Retry-After"}
     gets = ("/", *(f"/{route}?session_id=s&file_path=f" for route in ("read_file", "get_file", "file_exists", "get_all_file_paths")))
     limits_bodies = (("/run_command", 2 << 20), ("/write_file", 11 << 20))
@@ -284,8 +283,7 @@ class Kubebox(HttpDoor):
 
 class PythonRuntime(HttpDoor):
     name, probe, unknown = "python-runtime", "/", "/nope"
-    lacks = {**HIDES_HEAD,
-             "killable": "it has no route that ends a command: its client goes",
+    lacks = {"killable": "it has no route that ends a command: its client goes",
              **dict.fromkeys(("unread", "forgets_the_deaf"), "it answers when the command has ended"),
              "remove": "it has no route that removes a file"}
     gets = ("/", "/download/f", "/list/", "/exists/f")
