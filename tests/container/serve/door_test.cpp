@@ -35,7 +35,10 @@ class KeysOfMany final : public KeyStore {
     KeyRing ring{.token_secret = "secret", .keys = {}};
     for (int i = 0; i < kTenantsOfDoor; ++i) {
       const std::string number = std::to_string(i);
-      ring.keys.push_back({.name = "k" + number, .sha256 = std::string(64, 'a'), .tenant = "t" + number});
+      ApiKey& key = ring.keys.emplace_back();
+      key.name = "k" + number;
+      key.sha256 = std::string(64, 'a');
+      key.tenant = "t" + number;
     }
     co_return ring;
   }
@@ -50,6 +53,8 @@ struct DoorWorld {
   Templates templates = Templates::create({.name = {}}, {}).value();
   Fleet fleet{&tenants, &keys, &templates};
   Door door;
+
+  Task<> close() { co_return; }
 };
 
 CO_TEST(Door, LooksForNoSandboxTwiceBecauseOfASignature, DoorWorld& on) {

@@ -23,7 +23,10 @@ TEST(Routes, OfASandboxNeedAKey) {
 
 TEST(Routes, AreMatchedByTheirParts) {
   const auto find = [](std::string method, std::string_view path) {
-    return find_route({.method = std::move(method), .target = *protocol::Target::parse(path)});
+    protocol::HttpRequest request;
+    request.method = std::move(method);
+    request.target = *protocol::Target::parse(path);
+    return find_route(request);
   };
   const auto found = find("POST", "/v1/sandboxes/s1/stop");
   ASSERT_TRUE(found.is_found());

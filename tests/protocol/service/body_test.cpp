@@ -22,15 +22,17 @@ TEST(ServiceBody, LeavesParametersOutOfAMediaType) {
 }
 
 TEST(ServiceBody, IsRefusedWhenItIsPacked) {
-  HttpRequest request{.headers = {{"Content-Encoding", "gzip"}},
-                      .body = {.kind = BodyFraming::Kind::length, .length = 3}};
+  HttpRequest request;
+  request.headers = {{"Content-Encoding", "gzip"}};
+  request.body = {.kind = BodyFraming::Kind::length, .length = 3};
   ASSERT_FALSE(check_coding(request));
   EXPECT_EQ(check_coding(request).error().code, Errc::unsupported_media_type);
   request.body = {.kind = BodyFraming::Kind::chunked};
   EXPECT_FALSE(check_coding(request));
   request.body = {.kind = BodyFraming::Kind::length, .length = 0};
   EXPECT_TRUE(check_coding(request)) << "there is nothing to unpack";
-  request = {.headers = {{"Content-Encoding", "Identity"}}, .body = {.kind = BodyFraming::Kind::chunked}};
+  request.headers = {{"Content-Encoding", "Identity"}};
+  request.body = {.kind = BodyFraming::Kind::chunked};
   EXPECT_TRUE(check_coding(request));
 }
 

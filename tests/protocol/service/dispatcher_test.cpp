@@ -38,7 +38,7 @@ Task<Result<>> fail_late(TestVisit* visit) {
 }
 
 using TestRoute = Route<Task<Result<>> (*)(TestVisit*)>;
-constexpr std::array kRows{TestRoute{.method = "POST", .path = "/echo/{name}", .handler = echo},
+constexpr std::array kTestRoutes{TestRoute{.method = "POST", .path = "/echo/{name}", .handler = echo},
                            TestRoute{.method = "GET", .path = "/late", .handler = fail_late}};
 
 struct TestFace {
@@ -46,7 +46,7 @@ struct TestFace {
   static constexpr std::string_view kNoSuchPath = "no such path";
 
   static void find(Visit* visit) {
-    static const Router router{kRows};
+    static const Router router{kTestRoutes};
     const auto& request = visit->http.request();
     visit->match = router.match(request.method, decoded_segments(request.target));
   }
@@ -60,7 +60,7 @@ struct TestFace {
     if (visit->http.request().headers.contains("Stranger")) co_return fail(Errc::unauthenticated, "who?");
     co_return Result<>{};
   }
-  static Task<Result<>> handle(Visit* visit) { return kRows.at(visit->match.route).handler(visit); }
+  static Task<Result<>> handle(Visit* visit) { return kTestRoutes.at(visit->match.route).handler(visit); }
   static HttpResponse problem(Visit*, const Error& error) {
     return {.status = 418, .body = std::string{name(error.code)} + ": " + error.message};
   }
