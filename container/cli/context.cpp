@@ -28,6 +28,10 @@ constexpr const char* kAdvice = " (to work on this machine, without isolation: -
 /// As orbiter's users have it.
 constexpr const char* kOrbitersNamespace = "ORBITER_K8S_NAMESPACE";
 
+/// The API server, where somebody waits beyond `skiff serve`: he is told to try again.
+constexpr std::chrono::seconds kRetriesForOthers{15};
+constexpr std::chrono::seconds kSilenceForOthers{30};
+
 std::string variable(const char* name) {
   return kube::process_environment(name);
 }
@@ -92,6 +96,10 @@ Result<Cluster*> Context::cluster() {
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable(kOrbitersNamespace);
     if (options_.driver == "auto") {
       wanted.transport.advice = kAdvice;
+    }
+    if (serves_others_) {
+      wanted.transport.retry.all = kRetriesForOthers;
+      wanted.transport.answer_time = kSilenceForOthers;
     }
     if (options_.log_requests) {
       wanted.transport.tell = [](const kube::Exchanged& one) {
@@ -204,7 +212,9 @@ Context Context::in_namespace(std::string name) const {
   Options options = options_;
   options.access.namespace_name = std::move(name);
   if (options.driver == "auto") options.driver = "pod";
-  return Context{executor_, std::move(options), signals_, trace_};
+  Context there{executor_, std::move(options), signals_, trace_};
+  there.serves_others_ = serves_others_;
+  return there;
 }
 
 Task<> Context::close() {

@@ -39,6 +39,9 @@ class Context {
   void set_agent_image(std::string image) { agent_image_ = std::move(image); }
   /// The URL names what the command examines, not where it works; to be said before the driver is asked for.
   void set_examines_url() noexcept { examines_url_ = true; }
+  /// Others wait for what it asks the cluster: one that is away is told soon. To be said before the driver or the
+  /// cluster is asked for.
+  void set_serves_others() noexcept { serves_others_ = true; }
   /// The same for another namespace of the cluster.
   [[nodiscard]] Context in_namespace(std::string name) const;
   /// Ends what the driver holds open; call it before the object goes away.
@@ -72,6 +75,7 @@ class Context {
   TraceParent trace_;
   std::string agent_image_;
   bool examines_url_ = false;
+  bool serves_others_ = false;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };

@@ -61,7 +61,7 @@ Task<Result<std::optional<Account>>> AccountCache::review(std::string token, std
   auto account = co_await reviewer_->review(std::move(token));
   if (!account) {
     log::warning("the cluster does not identify the token", {{"error", account.error().message}});
-    co_return fail(Errc::io_error, "the cluster cannot verify the token now: try again");
+    co_return fail(Errc::cluster_unavailable, "the cluster cannot verify the token now: try again");
   }
   note(digest, *account, asked_at);
   co_return std::move(*account);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/with_timeout.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/credential.hpp"
 #include "container/serve/e2b_signature.hpp"
@@ -15,6 +16,9 @@ namespace {
 constexpr std::string_view kAccessToken = "X-Access-Token";
 /// Of the agent's API beside reading: what a key may that only uses sandboxes. Leases are the server's.
 constexpr std::string_view kUse = "read exec ports";
+
+/// Less than whoever passes a request on waits for a connection: he would take it for the sandbox's fault.
+constexpr std::chrono::milliseconds kDialPatience{8'000};
 
 /// A service account's, which goes on by its next token: its previews end with their time, or the sandbox.
 constexpr std::string_view kByAccount = "account";
@@ -163,7 +167,10 @@ Task<Result<Endpoint>> Door::agent(SandboxRef of, TokenGrant grant, Look look) {
 }
 
 Task<Result<protocol::Stream>> Door::dial(SandboxRef of, std::uint16_t port) {
-  co_return co_await fleet_->dial(std::move(of.tenant), std::move(of.sandbox), port);
+  auto dialled = co_await within(std::chrono::steady_clock::now() + kDialPatience,
+                                 fleet_->dial(std::move(of.tenant), std::move(of.sandbox), port));
+  if (dialled) co_return std::move(*dialled);
+  co_return fail(Errc::cluster_unavailable, "the host of the sandboxes does not answer");
 }
 
 Task<Result<>> Door::start(SandboxRef of) {

@@ -7,16 +7,20 @@
 
 #include "base/log.hpp"
 #include "base/timer.hpp"
+#include "base/with_timeout.hpp"
 
 namespace skiff::container::serve {
-namespace {}  // namespace
 
-Task<> KeyCache::refresh() {
-  if (const auto others = reading_) {
-    while (reading_ == others) co_await others->wait();
-    co_return;
-  }
-  reading_ = std::make_shared<Event>(co_await boost::asio::this_coro::executor);
+Task<> KeyCache::begin_reading() {
+  if (reading_) co_return;
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  if (!tasks_) tasks_.emplace(executor);
+  reading_ = std::make_shared<Event>(executor);
+  reading_since_ = std::chrono::steady_clock::now();
+  tasks_->spawn("read the API keys", read());
+}
+
+Task<> KeyCache::read() {
   // However it ends, whoever waits goes on.
   const auto end = [this](Event* event) {
     reading_.reset();
@@ -24,22 +28,41 @@ Task<> KeyCache::refresh() {
   };
   const auto kept = reading_;
   const std::unique_ptr<Event, decltype(end)> ending{kept.get(), end};
-  const SteadyTime began = std::chrono::steady_clock::now();
+  const SteadyTime began = reading_since_;
   auto ring = co_await store_->read();
   read_at_ = began;
+  failure_.reset();
   if (ring) {
     ring_ = std::make_shared<const KeyRing>(std::move(*ring));
     co_return;
   }
   failure_ = std::move(ring.error());
-  log::warning("the API keys cannot be read: the server keeps the last ones", {{"error", failure_.message}});
+  log::warning("the API keys cannot be read: the server keeps the last ones", {{"error", failure_->message}});
+}
+
+Task<bool> KeyCache::reading_ended() {
+  const auto one = reading_;
+  while (one && reading_ == one) co_await one->wait();
+  co_return true;
+}
+
+Task<> KeyCache::stop() {
+  if (!tasks_) co_return;
+  tasks_->cancel();
+  co_await tasks_->join();
 }
 
 Task<Result<std::shared_ptr<const KeyRing>>> KeyCache::current() {
   const SteadyTime asked = std::chrono::steady_clock::now();
-  // Again when whoever read them has left before there was an answer.
-  while (asked - read_at_ >= kFresh || (!ring_ && read_at_ < asked)) co_await refresh();
-  if (!ring_) co_return std::unexpected{failure_};
+  while (asked - read_at_ >= kFresh || (!ring_ && read_at_ < asked)) {
+    co_await begin_reading();
+    if (!ring_) {
+      co_await reading_ended();
+    } else if (!co_await within(reading_since_ + kPatience, reading_ended())) {
+      break;  // a host that is away holds up nobody whose key is known
+    }
+  }
+  if (!ring_) co_return std::unexpected{*failure_};
   co_return ring_;
 }
 
@@ -67,15 +90,18 @@ Task<Result<ApiKey>> KeyCache::find(std::string presented, std::string source) {
   const SteadyTime asked = std::chrono::steady_clock::now();
   SKIFF_CO_TRY(auto ring, co_await current());
   auto key = find_key(*ring, presented, wall_now());
-  if (key || read_at_ >= asked) co_return key;
+  if (key || (read_at_ >= asked && !failure_)) co_return key;
   // A reading that had begun before may not have seen it.
   while (read_at_ < asked) {
     Timer timer{co_await boost::asio::this_coro::executor};
     timer.expires_at(read_at_ + kBetweenMisses);
     co_await timer.async_wait(use_task);
-    if (read_at_ < asked) co_await refresh();
+    if (read_at_ >= asked) break;
+    co_await begin_reading();
+    if (!co_await within(asked + kPatience, reading_ended())) break;
   }
-  co_return find_key(*ring_, presented, wall_now());
+  if (read_at_ >= asked && !failure_) co_return find_key(*ring_, presented, wall_now());
+  co_return fail(Errc::cluster_unavailable, "the API keys cannot be read now, and yours is not among those known");
 }
 
 }  // namespace skiff::container::serve

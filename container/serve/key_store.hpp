@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/event.hpp"
 #include "base/task.hpp"
+#include "base/task_group.hpp"
 #include "container/serve/account_cache.hpp"
 #include "container/serve/api_key.hpp"
 
@@ -47,7 +49,13 @@ class KeyCache {
   /// Takes the tokens of service accounts, too. `accounts` must outlive it.
   void accept(AccountCache* accounts) noexcept { accounts_ = accounts; }
 
+  /// For so long those are waited for that are newer than the ones that are known, and longer only before there are
+  /// any.
+  static constexpr std::chrono::milliseconds kPatience{2000};
+
   [[nodiscard]] Task<Result<std::shared_ptr<const KeyRing>>> current();
+  /// Gives up a reading that goes on. Call it before the object goes away.
+  [[nodiscard]] Task<> stop();
   /// Once at least: from then on there are some to go on with.
   [[nodiscard]] bool has_read() const noexcept { return ring_ != nullptr; }
   /// Those of all keys, and of the service accounts that have come.
@@ -59,13 +67,17 @@ class KeyCache {
   [[nodiscard]] Task<bool> holds(ApiKey key);
 
  private:
-  /// Reads them, or waits for whoever does.
-  [[nodiscard]] Task<> refresh();
+  /// Has them read, apart from whoever asks: he may leave.
+  [[nodiscard]] Task<> begin_reading();
+  [[nodiscard]] Task<> read();
+  [[nodiscard]] Task<bool> reading_ended();
 
   KeyStore* store_;
   AccountCache* accounts_ = nullptr;
+  std::optional<TaskGroup> tasks_;
   std::shared_ptr<Event> reading_;
-  Error failure_;
+  SteadyTime reading_since_{};
+  std::optional<Error> failure_;  ///< of the last reading
   std::shared_ptr<const KeyRing> ring_;
   SteadyTime read_at_{};  ///< when the last reading began
 };

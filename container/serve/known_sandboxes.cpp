@@ -1,6 +1,10 @@
 #include "container/serve/known_sandboxes.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/with_timeout.hpp"
+#include "container/serve/answer.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -16,6 +20,18 @@ std::string run_text(const Sandbox& sandbox) {
   return text;
 }
 
+template <class T>
+Task<Result<T>> answered(SteadyTime until, Task<Result<T>> question) {
+  auto answer = co_await within(until, std::move(question));
+  if (answer) co_return std::move(*answer);
+  co_return fail(Errc::cluster_unavailable, "the cluster does not answer");
+}
+
+template <class T>
+bool is_away(const Result<T>& answer) {
+  return !answer && is_cluster_fault(answer.error());
+}
+
 }  // namespace
 
 KnownSandboxes::KnownSandboxes(Fleet* fleet, std::size_t most) : fleet_{fleet}, most_{std::min(most, kMost)} {
@@ -26,7 +42,12 @@ KnownSandboxes::~KnownSandboxes() {
   fleet_->tell_changes({});
 }
 
+bool KnownSandboxes::Known::is_away() const {
+  return std::chrono::steady_clock::now() < away_until;
+}
+
 bool KnownSandboxes::Known::holds() const {
+  if (is_away()) return true;
   return sighting ? sighting->holds() : std::chrono::steady_clock::now() - looked_at < kFresh;
 }
 
@@ -50,6 +71,24 @@ const KnownSandboxes::Way* KnownSandboxes::Known::find(const TokenGrant& grant, 
   return found == ways.end() ? nullptr : &*found;
 }
 
+std::optional<Endpoint> KnownSandboxes::Known::renewed(const TokenGrant& grant, WallTime until) {
+  const auto found = std::ranges::find_if(
+      ways, [&](const Way& way) { return way.scope == grant.scope && way.subject == grant.subject; });
+  const WallTime ends = wall_now() + (found == ways.end() ? std::chrono::seconds{0} : found->lifetime);
+  if (found == ways.end() || ends < until) return std::nullopt;
+  auto token = found->sign();
+  if (!token) return std::nullopt;
+  found->ends = ends;
+  found->endpoint.token = [token = std::move(*token)] { return Result<std::string>{token}; };
+  return found->endpoint;
+}
+
+bool KnownSandboxes::goes_on(const Which& which, const std::shared_ptr<Known>& before) const {
+  const auto found = known_.find(which);
+  const bool is_the_same = before && found != known_.end() && found->second == before;
+  return is_the_same && !before->sighting && std::chrono::steady_clock::now() - before->looked_at < kAway;
+}
+
 Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look(SandboxRef of) {
   std::optional<Sandbox> asleep;
   SKIFF_CO_TRY(auto known, co_await look_at_any(std::move(of), &asleep));
@@ -66,10 +105,16 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look_at_any
     before = found->second;
     before->used_at = now;
     if (before->holds()) co_return before;
-    known_.erase(found);
   }
   const std::uint64_t changes = changes_;
-  SKIFF_CO_TRY(auto sighted, co_await fleet_->sight(which.first, which.second));
+  const auto patience = goes_on(which, before) ? kPatience : kFirstPatience;
+  auto answer = co_await answered(now + patience, fleet_->sight(which.first, which.second));
+  if (is_away(answer) && goes_on(which, before)) {
+    before->away_until = std::chrono::steady_clock::now() + kFresh;
+    co_return before;
+  }
+  if (const auto found = known_.find(which); found != known_.end() && found->second == before) known_.erase(found);
+  SKIFF_CO_TRY(auto sighted, std::move(answer));
   absent_.erase(which);
   auto known = std::make_shared<Known>();
   known->nonce = nonce_of(sighted.sandbox);
@@ -123,13 +168,28 @@ Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Lo
   SKIFF_CO_TRY(auto known, co_await look(of));
   const WallTime until = wall_now() + grant.lifetime;
   // What tells of each change by itself is as new as can be.
-  if (how == Look::known || known->sighting) {
+  if (how == Look::known || known->sighting || known->is_away()) {
     if (const Way* way = known->find(grant, until); way != nullptr) co_return way->endpoint;
   }
-  Way way{.scope = grant.scope, .subject = grant.subject, .ends = until + kTokenUse, .endpoint = {}};
-  grant.lifetime += kTokenUse;
-  SKIFF_CO_TRY(way.endpoint, co_await fleet_->endpoint(std::move(of.tenant), std::move(of.sandbox), std::move(grant)));
-  SKIFF_CO_TRY(auto token, way.endpoint.token());
+  if (known->is_away()) {
+    if (auto renewed = known->renewed(grant, until)) co_return std::move(*renewed);
+  }
+  TokenGrant longer = grant;
+  longer.lifetime += kTokenUse;
+  Way way{.scope = grant.scope,
+          .subject = grant.subject,
+          .ends = until + kTokenUse,
+          .endpoint = {},
+          .lifetime = longer.lifetime,
+          .sign = {}};
+  const SteadyTime latest = std::chrono::steady_clock::now() + (known->ways.empty() ? kFirstPatience : kPatience);
+  auto found = co_await answered(latest, fleet_->endpoint(of.tenant, of.sandbox, std::move(longer)));
+  if (is_away(found)) {
+    if (auto renewed = known->renewed(grant, until)) co_return std::move(*renewed);
+  }
+  SKIFF_CO_TRY(way.endpoint, std::move(found));
+  way.sign = std::move(way.endpoint.token);
+  SKIFF_CO_TRY(auto token, way.sign());
   way.endpoint.token = [token = std::move(token)] { return Result<std::string>{token}; };
   if (known->holds()) {
     if (known->ways.size() >= kMostWays) known->ways.clear();

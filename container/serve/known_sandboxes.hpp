@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,11 +23,16 @@ namespace skiff::container::serve {
 /// What the gateway has found out of the sandboxes that run, so that it need not ask for each request. Nobody is told
 /// of one that was removed, stopped or replaced: where the driver can tell (`Driver::sight`) from the next request on,
 /// else for `kFresh` at most, and at once where this process has done it. What is read while it changes is not kept.
+/// While the host does not answer, nobody can change a sandbox either: what was known goes on, for `kAway` at most.
 /// Reactor thread only.
 class KnownSandboxes {
  public:
   /// How old it may be where nothing says that it has changed.
   static constexpr std::chrono::milliseconds kFresh{1000};
+  static constexpr std::chrono::minutes kAway{5};
+  /// For so long the host is waited for where something is known, and where nothing is.
+  static constexpr std::chrono::milliseconds kPatience{2'000};
+  static constexpr std::chrono::milliseconds kFirstPatience{15'000};
   /// Sandboxes: those that were asked for last. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
   /// What was not there, and is not looked for again for `kFresh`: a stranger's signature has all tenants looked at.
@@ -64,6 +70,8 @@ class KnownSandboxes {
     std::string subject;
     WallTime ends;      ///< of its token
     Endpoint endpoint;  ///< gives that token alone
+    std::chrono::seconds lifetime;
+    std::function<Result<std::string>()> sign;  ///< another one, for that time
   };
   struct Known {
     std::string run;
@@ -71,16 +79,22 @@ class KnownSandboxes {
     std::unique_ptr<Sighting> sighting;
     SteadyTime looked_at;
     SteadyTime used_at;
+    SteadyTime away_until{};  ///< the host did not answer just now: it is not asked again before that
     std::vector<Way> ways = {};
+    [[nodiscard]] bool is_away() const;
     [[nodiscard]] bool holds() const;
     /// Whose token lives until then, and hardly longer; null: none.
     [[nodiscard]] const Way* find(const TokenGrant& grant, WallTime until) const;
+    /// One with a new token, without the host.
+    [[nodiscard]] std::optional<Endpoint> renewed(const TokenGrant& grant, WallTime until);
   };
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
   /// The same of one that may be asleep: then what was found is not kept, and its run is empty.
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look_at_any(SandboxRef of, std::optional<Sandbox>* asleep);
   [[nodiscard]] bool is_absent(const Which& which);
   void note_absent(Which which);
+  /// That it is still what was known before, as far as nobody here has changed it.
+  [[nodiscard]] bool goes_on(const Which& which, const std::shared_ptr<Known>& before) const;
   void make_room();
 
   Fleet* fleet_;

@@ -333,6 +333,7 @@ void Service::drain() {
 Task<> Service::stop() {
   co_await bring_ups_.stop();
   co_await gateway_.stop();
+  co_await keys_.stop();
   door_.forget();
 }
 

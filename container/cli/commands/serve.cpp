@@ -103,6 +103,7 @@ class Serve final : public Invocation {
     if (!domain_.empty()) {
       SKIFF_CO_TRY(domain, serve::parse_domain(domain_));
     }
+    context.set_serves_others();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
     context.tell_notice(*driver);

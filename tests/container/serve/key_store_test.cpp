@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/post.hpp>
 
+#include "base/deadline.hpp"
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -108,7 +109,7 @@ CO_TEST(KeyCache, KnowsAKeyThatWasMadeWhileTheOthersWereRead) {
   EXPECT_TRUE(made);
 }
 
-CO_TEST(KeyCache, ReadsAgainForThoseWhoWaitedWhenTheReaderLeaves) {
+CO_TEST(KeyCache, ReadsForThoseWhoWaitWhenTheFirstLeaves) {
   HeldStore store{executor};
   store.holds = true;
   KeyCache cache{&store};
@@ -124,11 +125,34 @@ CO_TEST(KeyCache, ReadsAgainForThoseWhoWaitedWhenTheReaderLeaves) {
   bool found = false;
   leaves.spawn("leaves", look_for(&cache, "key", &left));
   stays.spawn("stays", look_for(&cache, "key", &found));
-  store.holds = false;
   leaves.cancel();
   co_await leaves.join();
+  store.holds = false;
+  store.let_go.notify_all();
   co_await stays.join();
   EXPECT_TRUE(found);
+  EXPECT_EQ(store.reads, 1);
+}
+
+CO_TEST(KeyCache, GoesOnWithWhatItKnowsWhileAHostIsSilent) {
+  HeldStore store{executor};
+  store.ring.keys = {{.name = "k",
+                      .sha256 = sha256_hex("key"),
+                      .tenant = "t",
+                      .scopes = {KeyScope::use},
+                      .created_at = {},
+                      .expires_ms = {}}};
+  KeyCache cache{&store};
+  CO_ASSERT_TRUE((co_await cache.current()).has_value());
+  store.holds = true;
+  // Those that are known are old by then.
+  co_await pause(KeyCache::kFresh);
+  EXPECT_TRUE((co_await cache.find("key")).has_value());
+  const auto unknown = co_await cache.find("other");
+  CO_ASSERT_TRUE(!unknown);
+  EXPECT_EQ(unknown.error().code, Errc::cluster_unavailable) << "nobody can say that it is none";
+  EXPECT_EQ(store.reads, 2) << "one that goes on is enough";
+  co_await cache.stop();
 }
 
 CO_TEST(KeyCache, FailsWhereThereNeverWasAnAnswer) {

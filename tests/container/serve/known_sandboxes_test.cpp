@@ -43,12 +43,14 @@ class CountingDriver final : public fakes::RefusingDriver {
   }
   Task<Result<Sandbox>> get(std::string name) override {
     ++gets;
+    if (is_away) co_return fail(Errc::cluster_unavailable, "away");
     const auto found = boxes.find(name);
     if (found == boxes.end()) co_return std::unexpected{no_such_sandbox(name)};
     co_return found->second;
   }
   Task<Result<Endpoint>> endpoint(std::string, TokenGrant grant) override {
     grants.push_back(grant);
+    if (is_away) co_return fail(Errc::cluster_unavailable, "away");
     if (removed_meanwhile) {
       boxes.clear();
       tell();
@@ -68,6 +70,7 @@ class CountingDriver final : public fakes::RefusingDriver {
   std::vector<TokenGrant> grants;
   bool tells = true;
   bool removed_meanwhile = false;
+  bool is_away = false;
   int gets = 0;
 };
 
@@ -207,6 +210,29 @@ CO_TEST(KnownSandboxes, ThatAreNotThereAreLookedForAgain) {
   EXPECT_EQ(co_await KnownWorld::nonce(&all, "box"), "sandbox_not_found");
   all.hosted.put("box", "a");
   while (co_await KnownWorld::nonce(&all, "box") != "there") co_await test::pause(10ms);
+}
+
+CO_TEST(KnownSandboxes, GoOnWhileTheirHostIsAway) {
+  KnownWorld all;
+  all.hosted.tells = false;
+  all.hosted.put("other", "a");
+  EXPECT_EQ(co_await KnownWorld::token(&all, kADay), "ports 1");
+  const std::string run = co_await KnownWorld::run(&all);
+  all.hosted.is_away = true;
+  // What was found out is old by then.
+  co_await test::pause(KnownSandboxes::kFresh);
+  EXPECT_EQ(co_await KnownWorld::run(&all), run);
+  EXPECT_EQ(co_await KnownWorld::token(&all, kADay, Look::anew), "ports 1");
+  const int gets = all.hosted.gets;
+  EXPECT_EQ(co_await KnownWorld::run(&all), run);
+  EXPECT_EQ(all.hosted.gets, gets) << "it is not asked for each request";
+  EXPECT_EQ(co_await KnownWorld::token(&all, {.scope = "read", .lifetime = 24h}), "cluster_unavailable");
+  const auto unknown = co_await all.known.run_of({.tenant = "a", .sandbox = "other"});
+  CO_ASSERT_TRUE(!unknown);
+  EXPECT_EQ(unknown.error().code, Errc::cluster_unavailable);
+  // What this process has changed itself nobody takes for what it was.
+  all.known.forget("a", "box");
+  EXPECT_EQ(co_await KnownWorld::run(&all), "cluster_unavailable");
 }
 
 CO_TEST(KnownSandboxes, AreTheirTenantsAlone) {

@@ -2,12 +2,18 @@
 
 import contextlib
 import http.client
+import os
+import pathlib
 import random
+import signal
 import subprocess
 
 import pytest
 
+import proc
 from cluster import running
+from replicas import World, in_the_network_of_pods
+from waiting import until
 
 GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
 LINES = 20_000
@@ -62,6 +68,54 @@ def test_a_cluster_that_is_away_is_told_and_up_outlives_it(skiff, cluster, names
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
+
+
+@contextlib.contextmanager
+def killed(cluster):
+    cluster.kill("kube-apiserver")
+    try:
+        yield
+    finally:
+        cluster.start("kube-apiserver")
+
+
+@contextlib.contextmanager
+def silent(cluster):
+    """An API server that accepts connections, and says nothing."""
+    def arguments(pid):
+        with contextlib.suppress(OSError):
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return [b""]
+    (pid,) = [pid for pid in proc.pids() if arguments(pid)[0] == b"kube-apiserver" and str(cluster.folder).encode() in b" ".join(arguments(pid))]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_requests_reach_running_sandboxes_while_the_cluster_is_away(namespaces, tmp_path, cluster):
+    world = World(tmp_path, namespaces.make("away"), namespaces.make("away, another tenant"))
+    text = {"Content-Type": "text/plain"}
+    try:
+        with in_the_network_of_pods(world) as ask:
+            ids = [ask("POST", "/v1/sandboxes", b"{}", world.key, {"Content-Type": "application/json"}).json()["id"] for _ in range(3)]
+
+            def run(number):
+                return ask("POST", f"/s/{ids[number]}/7070/v1/run", b"echo there", world.key, text)
+
+            assert run(0).body == b"there\n"
+            for away, unknown in ((killed, 1), (silent, 2)):
+                with away(cluster):
+                    for _ in range(3):
+                        answer = run(0)
+                        assert (answer.status, answer.body) == (200, b"there\n"), answer.body
+                    for answer in (run(unknown), ask("GET", "/v1/sandboxes", None, world.key), ask("GET", "/v1/me", None, "e2b_" + "0" * 40)):
+                        assert (answer.status, answer.headers["Retry-After"]) == (503, "10"), (answer.status, answer.body)
+                    assert ask("GET", "/readyz").status == 200
+                assert until(lambda: run(unknown).body == b"there\n", 60)
+    finally:
+        world.finish()
 
 
 def test_a_forward_takes_connections_again_after_a_cut(skiff, cluster):
