@@ -55,10 +55,20 @@ Error would_lose_files(std::string field) {
           .field = std::move(field)};
 }
 
-/// Whoever made it was killed meanwhile, and nobody can ask for it again: that is by a name of the client's, or
-/// by an Idempotency-Key.
-bool is_lost(const Sandbox& sandbox) {
+/// Whoever made it was killed meanwhile.
+bool is_left_alone(const Sandbox& sandbox) {
   return sandbox.was_never_up && is_made_id(sandbox.name) && own_label(sandbox, kCreationLabel).empty();
+}
+
+/// It came up all the same, and somebody knows its id.
+bool is_found_again(const Sandbox& sandbox) {
+  return is_left_alone(sandbox) && sandbox.state == SandboxState::running && !own_label(sandbox, kToldLabel).empty();
+}
+
+/// Nobody can ask for it again: that is by a name of the client's, by an Idempotency-Key, or by the id that he was told
+/// beforehand.
+bool is_lost(const Sandbox& sandbox) {
+  return is_left_alone(sandbox) && !is_found_again(sandbox);
 }
 
 /// Nobody will want it any more.
@@ -126,6 +136,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
     if (wish.on_end == OnEnd::stop) co_return std::unexpected{would_lose_files("on_end")};
     spec.labels[std::string{kFilesLabel}] = kLost;
   }
+  if (wish.is_told_at_once) spec.labels[std::string{kToldLabel}] = "yes";
   if (!wish.wakes) spec.labels[std::string{kWakeLabel}] = "no";
   spec.labels[std::string{kRequestLabel}] = request_digest(wish);
   if (!wish.idempotency_key.empty()) spec.labels[std::string{kCreationLabel}] = creation_digest(wish.idempotency_key);
@@ -416,15 +427,22 @@ Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
                        .damaged = false,
                        .limit = std::numeric_limits<std::size_t>::max()};
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
-  for (const Sandbox& one : page.items) {
-    if (!is_to_go(one)) continue;
-    Removal how = swift_removal(*driver);
-    how.only_if = is_to_go;
-    auto removed = co_await driver->remove_if(one.name, one.id, std::move(how));
-    if (removed) continue;
-    log::warning("what is over can't be removed", {{"sandbox", one.name}, {"error", removed.error().message}});
-  }
+  for (const Sandbox& one : page.items) co_await sweep_one(driver, one);
   co_return Result<>{};
+}
+
+Task<> Fleet::sweep_one(Driver* driver, Sandbox seen) {
+  if (is_found_again(seen)) {
+    // Whoever looks for its agent notes that it is up: what becomes of it later has become of one that was used.
+    (void)co_await driver->endpoint(seen.name, {.scope = "read"});
+    co_return;
+  }
+  if (!is_to_go(seen)) co_return;
+  Removal how = swift_removal(*driver);
+  how.only_if = is_to_go;
+  auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
+  if (removed) co_return;
+  log::warning("what is over can't be removed", {{"sandbox", seen.name}, {"error", removed.error().message}});
 }
 
 Task<Result<std::string>> Fleet::token_secret() {

@@ -34,6 +34,7 @@ struct Wish {
   Labels labels = {};
   Lease lease = {};
   OnEnd on_end = OnEnd::remove;
+  bool is_told_at_once = false;             ///< who asks for it is told its id before it is up
   bool wakes = true;                        ///< when it sleeps, the next request that is meant for it starts it again
   std::optional<std::string> network = {};  ///< as `PodOptions::network`; none: as the template has it
   std::string owner = {};                   ///< whose it is within the tenant
@@ -170,6 +171,7 @@ class Fleet {
                                                   Progress progress);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish);
   [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant);
+  [[nodiscard]] Task<> sweep_one(Driver* driver, Sandbox seen);
   /// The secret from which tokens are made. `unauthenticated` before there was a key.
   [[nodiscard]] Task<Result<std::string>> token_secret();
 

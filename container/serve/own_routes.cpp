@@ -114,6 +114,7 @@ Task<Result<HttpResponse>> create(Call* call) {
             .labels = std::move(body.labels),
             .lease = {.ttl = body.ttl, .idle_ttl = body.idle_ttl},
             .on_end = body.on_end,
+            .is_told_at_once = !body.wait,
             .wakes = body.wakes,
             .owner = std::move(body.owner),
             .idempotency_key = std::move(idempotency_key),

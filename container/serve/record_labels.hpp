@@ -19,6 +19,7 @@ inline constexpr std::string_view kOnEndLabel = "serve.on-end";       ///< `remo
 inline constexpr std::string_view kWakeLabel = "serve.wake";          ///< `no`: a request does not start it again
 inline constexpr std::string_view kOwnerLabel = "serve.owner";        ///< whose it is within the tenant
 inline constexpr std::string_view kCreationLabel = "serve.creation";  ///< digest of the Idempotency-Key
+inline constexpr std::string_view kToldLabel = "serve.told";          ///< its id was told before it was up
 inline constexpr std::string_view kFilesLabel = "serve.files";        ///< `lost`: a stop would lose its files
 inline constexpr std::string_view kLost = "lost";
 /// Of this record alone: what is made for the sandbox opens no later one of the same name.

@@ -353,6 +353,21 @@ CO_TEST(Fleet, SweepsWhatWasLeftHalfMadeAndNobodyCanAskForAgain) {
   EXPECT_TRUE(again && again->sandbox.id == repeated->sandbox.id);
 }
 
+CO_TEST(Fleet, KeepsWhatCameUpAfterItsIdWasTold) {
+  World all;
+  all.store.ring.keys = {tenant_key("a")};
+  auto up = co_await all.fleet.create(tenant_key("a"), {.is_told_at_once = true});
+  auto waits = co_await all.fleet.create(tenant_key("a"), {.is_told_at_once = true});
+  CO_ASSERT_TRUE(up && waits);
+  auto& records = all.tenants.hosted.records;
+  for (auto& [name, one] : records) one.was_never_up = true;
+  records[waits->sandbox.name].state = SandboxState::creating;
+  EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+  EXPECT_TRUE(records.contains(up->sandbox.name)) << "whoever knows its id uses it";
+  EXPECT_FALSE(records.contains(waits->sandbox.name)) << "nobody is making it";
+  EXPECT_EQ(all.tenants.hosted.sought, 1) << "so that it is known as one that was up";
+}
+
 CO_TEST(Fleet, SweepsBesideATenantThatCanNotBeLookedAt) {
   World all;
   all.store.ring.keys = {tenant_key("a"), tenant_key("b")};

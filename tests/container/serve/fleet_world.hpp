@@ -66,6 +66,10 @@ class RecordDriver final : public fakes::RefusingDriver {
     records[name].state = SandboxState::stopped;
     co_return Result<>{};
   }
+  Task<Result<Endpoint>> endpoint(std::string, TokenGrant) override {
+    ++sought;
+    co_return Endpoint{};
+  }
   Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override {
     ++dialled;
     co_return fail(Errc::io_error, "nobody listens");
@@ -78,6 +82,7 @@ class RecordDriver final : public fakes::RefusingDriver {
   std::string_view kind = "local";
   int created = 0;
   int dialled = 0;
+  int sought = 0;
 };
 
 class OneDriver final : public Tenants {
