@@ -206,3 +206,17 @@ def test_a_dry_run_of_a_pool_makes_none(skiff):
         assert "--size" in skiff("pool", "create", "warm", "--size", "1001", "--dry-run", *AGENT, status=125)[1]
         assert "there is no pool" in skiff("pool", "scale", "warm", "3", "--dry-run", status=125)[1]
         assert skiff("pool", "rm", "warm", "--dry-run=server") == ("", "")
+
+
+def test_a_cluster_that_accepts_and_says_nothing_is_waited_for_as_long_as_was_said(skiff, server):
+    wait = ["--wait", "1s"]
+    several = [["up", "box", *AGENT, *wait], ["up", "box", "--pool", "warm", *wait], ["up", "box", "--driver", "claim", *AGENT, *wait],
+               ["run", *AGENT, *wait, "image", "--", "true"], ["start", "box", *wait], ["start", "box", "--driver", "claim", *wait],
+               ["pool", "create", "warm", *AGENT, *wait], ["pool", "scale", "warm", "2", *wait]]
+    processes = [skiff.start(*words) for words in several]
+    # Of one answer a minute is waited for where nothing was said.
+    ended = [process.communicate(timeout=45) for process in processes]
+    assert [process.returncode for process in processes] == [125] * len(several), ended
+    for words, (_, err) in zip(several, ended, strict=True):
+        assert b"--wait" in err and b"cluster" in err, (words, err)
+    assert was_asked(server)

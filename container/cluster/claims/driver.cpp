@@ -230,10 +230,12 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   const std::string creation = new_id("s");
   // Generous at first: the lease begins when it answers, and is set right then.
   ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
-  SKIFF_CO_TRY(auto plan, co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish)));
+  SKIFF_CO_TRY(auto plan,
+               co_await answered_by(deadline, plan_claim(cluster_, &pools_, std::move(spec), std::move(wish))));
   auto work = make(std::move(plan), deadline, std::move(progress));
   co_return co_await undo_unless(
-      std::move(work), [&](milliseconds patience) { return withdraw(name, creation, patience); }, kLateArrival);
+      std::move(work), [&](milliseconds patience) { return withdraw(name, creation, patience); }, kLateArrival,
+      deadline + kHostPatience);
 }
 
 Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Progress progress) {
@@ -370,18 +372,19 @@ Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, SteadyT
 Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  SKIFF_CO_TRY(auto object, co_await answered_by(deadline, find(std::move(name))));
   if (judge_claim(object).state == SandboxState::running) co_return describe_claim(object);
   if (judge_claim(object).state == SandboxState::creating) {
     // Somebody else is at it.
-    co_return co_await bring_up(object, object, false, deadline, std::move(progress));
+    co_return co_await answered_by(deadline, bring_up(object, object, false, deadline, std::move(progress)));
   }
   // An agent that has ended has left its Pod behind, which must go first.
-  SKIFF_CO_TRY(auto sandbox, co_await suspend(object, {.patience = wait}));
+  SKIFF_CO_TRY(auto sandbox, co_await answered_by(deadline, suspend(object, {.patience = wait})));
   auto work = resume(object, std::move(sandbox), deadline, std::move(progress));
   // As it was before: stopped.
   co_return co_await undo_unless(
-      std::move(work), [&](milliseconds patience) { return stop_again(object, patience); }, kLateArrival);
+      std::move(work), [&](milliseconds patience) { return stop_again(object, patience); }, kLateArrival,
+      deadline + kHostPatience);
 }
 
 Task<Result<>> ClaimDriver::set_label(std::string name, std::string label, std::string value) {

@@ -195,13 +195,13 @@ Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) 
   }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  SKIFF_CO_TRY(auto version, co_await api());
+  SKIFF_CO_TRY(auto version, co_await answered_by(deadline, api()));
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = make_and_fill(std::move(wanted), version, creation, deadline, std::move(progress));
   co_return co_await undo_unless(
       std::move(work), [&](std::chrono::milliseconds patience) { return take_back(name, version, creation, patience); },
-      kLateArrival);
+      kLateArrival, deadline + kHostPatience);
 }
 
 Task<Result<PoolStatus>> ClaimPools::make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
@@ -215,6 +215,12 @@ Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std:
   if (size > kLargestPool) co_return fail(Errc::invalid_field, "--size: expected 0 to 1000", "--size");
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
+  auto work = scale_and_wait(std::move(name), size, deadline, std::move(progress));
+  co_return co_await answered_by(deadline, std::move(work));
+}
+
+Task<Result<PoolStatus>> ClaimPools::scale_and_wait(std::string name, unsigned size, SteadyTime deadline,
+                                                    Progress progress) {
   SKIFF_CO_TRY(auto version, co_await api());
   const json patch{{"spec", {{"replicas", size}}}};
   auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(),

@@ -35,6 +35,8 @@ class ClaimPools final : public Pools {
  private:
   [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
                                                        SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> scale_and_wait(std::string name, unsigned size, SteadyTime deadline,
+                                                        Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
   /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.

@@ -31,8 +31,6 @@ using std::chrono::steady_clock;
 
 /// So many are deleted at a time; any number wait for their ends.
 constexpr std::size_t kRemovalsAtOnce = 32;
-/// Looks at a record that others change meanwhile.
-constexpr int kMostStarts = 20;
 /// As the flags have it.
 constexpr milliseconds kLongestLease = std::chrono::days{365};
 
@@ -42,12 +40,6 @@ std::optional<milliseconds> renewed_by(const json& answer) {
   const std::optional<std::uint64_t> ttl_ms = number_at(lease, "ttl_ms");
   if (!ttl_ms || *ttl_ms > static_cast<std::uint64_t>(kLongestLease.count())) return std::nullopt;
   return milliseconds{static_cast<std::int64_t>(*ttl_ms)};
-}
-
-/// Of a lease that begins at the latest after `wait`.
-std::optional<std::string> lease_end_text(const Lease& lease, milliseconds wait = {}) {
-  if (!lease.ttl) return std::nullopt;
-  return rfc3339(wall_now() + *lease.ttl + wait);
 }
 
 }  // namespace
@@ -94,14 +86,19 @@ Task<Result<KnownPod>> PodDriver::wait_until_up(KnownPod known, SteadyTime deadl
   co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent does not answer in time")};
 }
 
-Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
-  const auto waiting = cluster_->client().transport().wait_until(steady_clock::now() + spec.wait);
-  if (!spec.pod.pool.empty()) {
-    SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(spec)));
-    spec = std::move(whole);
-    spec.is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
+Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
+  if (!spec->pod.pool.empty()) {
+    SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(*spec)));
+    *spec = std::move(whole);
+    spec->is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
   }
-  SKIFF_CO_TRY(auto context, co_await prepare_sandbox(cluster_, &spec));
+  co_return co_await prepare_sandbox(cluster_, spec);
+}
+
+Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
+  const SteadyTime deadline = steady_clock::now() + spec.wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
+  SKIFF_CO_TRY(auto context, co_await answered_by(deadline, prepare(&spec)));
   const std::string name = spec.name;
   const std::string object_name = cluster_->object_name(name);
   const bool is_one_shot = spec.is_one_shot;
@@ -120,9 +117,11 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    "--keep");
   }
   const std::string id = record.id;
+  const SteadyTime latest = steady_clock::now() + record.spec.wait + kHostPatience;
   auto work = make(std::move(record), is_one_shot, std::move(context), std::move(progress));
   auto known = co_await undo_unless(
-      std::move(work), [&](milliseconds patience) { return remove_in_haste(this, name, id, patience); }, kLateArrival);
+      std::move(work), [&](milliseconds patience) { return remove_in_haste(this, name, id, patience); }, kLateArrival,
+      latest);
   if (!known) co_return std::unexpected{std::move(known.error())};
   co_return describe_known(*known);
 }
@@ -135,11 +134,7 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
-  if (!spec.pod.pool.empty()) {
-    SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(spec)));
-    spec = std::move(whole);
-  }
-  SKIFF_CO_TRY(auto context, co_await prepare_sandbox(cluster_, &spec));
+  SKIFF_CO_TRY(auto context, co_await prepare(&spec));
   auto key = co_await cluster_->signing_key(to_be_applied);
   if (key) {
     SKIFF_CO_TRY(auto public_key, key->public_pem());
@@ -245,114 +240,6 @@ Task<Result<>> PodDriver::set_label(std::string name, std::string label, std::st
   if (known.damage) co_return std::unexpected{std::move(*known.damage)};
   if (!known.record) co_return fail(Errc::not_supported, "what belongs to `skiff run` keeps its labels");
   co_return co_await change_label(cluster_, std::move(known), std::move(label), std::move(value));
-}
-
-Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
-  const SteadyTime deadline = steady_clock::now() + wait;
-  const auto waiting = cluster_->client().transport().wait_until(deadline);
-  const std::string mark = new_id("c");
-  for (int tries = 0; tries < kMostStarts; ++tries) {
-    SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
-    const Sandbox now = describe_known(known);
-    if (now.state == SandboxState::running) co_return now;
-    if (known.damage) co_return std::unexpected{std::move(*known.damage)};
-    if (!known.record) {
-      co_return fail(Errc::invalid_field, "\"" + name + "\" belonged to `skiff run` and cannot be started again",
-                     "name");
-    }
-    // An answer may have been lost: then it is this one that the record speaks of.
-    if (now.state == SandboxState::creating && known.record->start != mark) {
-      co_return co_await wait_for_others(std::move(known), deadline, std::move(progress));
-    }
-    const std::string uid = known.config_map->uid();
-    auto work = make_again(std::move(known), mark, deadline, progress);
-    // As it was before: stopped.
-    auto up = co_await undo_unless(
-        std::move(work), [&](milliseconds patience) { return stop_again(name, uid, mark, patience); }, kLateArrival);
-    if (!up) co_return std::unexpected{std::move(up.error())};
-    if (*up) co_return describe_known(**up);
-  }
-  co_return fail(Errc::sandbox_conflict, "sandbox \"" + name + "\" is being changed by others repeatedly; try again",
-                 "name");
-}
-
-Task<Result<Sandbox>> PodDriver::wait_for_others(KnownPod known, SteadyTime deadline, Progress progress) {
-  const PodRecord& record = *known.record;
-  PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
-  SKIFF_CO_TRY(auto news, co_await cluster_->pods(record.namespace_name).follow(record.pod));
-  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &news, std::move(theirs), progress));
-  known.pod = std::move(ready);
-  SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(known), deadline, std::move(progress)));
-  co_return describe_known(up);
-}
-
-Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std::string mark, SteadyTime deadline,
-                                                            Progress progress) {
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-  const milliseconds wait = std::max(left, milliseconds{1});
-  const PodRecord before = *known.record;
-  // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
-  // Another `start` makes its Pod after it has changed the record, so where this one is the first to change it, it is
-  // none of theirs.
-  SKIFF_CO_TRY(auto old, co_await find_pod(cluster_, before.namespace_name, before.pod, before.id));
-  json data{{"stopped", "false"},
-            {"was_up", "false"},
-            {"begun_at", rfc3339(cluster_->client().transport().server_now())},
-            {"pod_uid", nullptr},
-            {"service_uid", nullptr}};
-  data["start"] = std::move(mark);
-  const std::string lost_with = loss_of(known);
-  data["lost_with"] = lost_with.empty() ? json{} : json(lost_with);
-  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
-  data["pod"] = known.config_map->name();
-  const auto expires_at = lease_end_text(before.spec.lease, wait);
-  data["expires_at"] = expires_at ? json(*expires_at) : json{};
-  SKIFF_CO_TRY(auto changed, co_await change_record_as_seen(cluster_, &known, std::move(data)));
-  if (!changed) co_return std::nullopt;
-  SKIFF_CO_TRY(auto record, read_record(*changed));
-  if (old) {
-    GoneWait which{.resource = kube::kPods,
-                   .namespace_name = before.namespace_name,
-                   .name = before.pod,
-                   .uid = old->uid(),
-                   .limit = wait};
-    SKIFF_CO_TRY_VOID(co_await remove_this(cluster_, std::move(which), {.patience = wait}));
-  }
-  // What is left of it after the old one has gone.
-  record.spec.wait =
-      std::max(std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()), milliseconds{1});
-  ManifestContext context{
-      .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
-  context.assigns_ids = co_await cluster_->assigns_ids();
-  SKIFF_CO_TRY(auto ready,
-               co_await make_pod_ready(cluster_, std::move(record), std::move(changed), std::move(context), progress));
-  SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
-  // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
-  if (up.config_map->text({"data", "stopped"}) == "true") {
-    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up.record->spec.name + "\" was stopped while it was starting",
-                   "name");
-  }
-  co_return std::optional{std::move(up)};
-}
-
-Task<Result<bool>> PodDriver::stop_again(std::string name, std::string uid, std::string mark, milliseconds patience) {
-  auto known = co_await find_sandbox(cluster_, std::move(name));
-  if (!known && known.error().code == Errc::sandbox_not_found) co_return true;
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  // Somebody may have removed it, and made another one.
-  if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return true;
-  // Or started it after us: the Pod is theirs then, or they wait for ours.
-  const PodRecord& record = *known->record;
-  if (record.start != mark && !record.stopped) co_return true;
-  SKIFF_CO_TRY(auto pod, co_await find_pod(cluster_, record.namespace_name, record.pod, record.id));
-  if (pod && !is_marked(*pod, mark)) co_return true;
-  const bool is_there = pod.has_value();
-  known->pod = std::move(pod);
-  const bool waits = patience.count() > 0;
-  auto stopped = co_await stop_known(std::move(*known), {.wait = waits, .patience = patience});
-  if (stopped) co_return waits || !is_there;
-  if (stopped.error().code != Errc::timeout) co_return std::unexpected{std::move(stopped.error())};
-  co_return false;
 }
 
 Task<Result<bool>> PodDriver::remove(std::string name, Removal how) {

@@ -60,6 +60,8 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
+  /// All that is to be known before anything is made; completes the spec.
+  [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
   [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
                                             Progress progress);
   /// One that somebody else makes or starts.

@@ -278,12 +278,13 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  SKIFF_CO_TRY_VOID(co_await make_policy(&wanted));
+  SKIFF_CO_TRY_VOID(co_await answered_by(deadline, make_policy(&wanted)));
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = make_and_fill(std::move(wanted), creation, deadline, std::move(progress));
   co_return co_await undo_unless(
-      std::move(work), [&](milliseconds patience) { return take_back(name, creation, patience); }, kLateArrival);
+      std::move(work), [&](milliseconds patience) { return take_back(name, creation, patience); }, kLateArrival,
+      deadline + kHostPatience);
 }
 
 Task<Result<PoolStatus>> PodPools::make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
@@ -300,6 +301,12 @@ Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, millis
   SKIFF_CO_TRY_VOID(check_pool({.name = name, .size = size}));
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
+  auto work = scale_and_fill(std::move(name), size, deadline, std::move(progress));
+  co_return co_await answered_by(deadline, std::move(work));
+}
+
+Task<Result<PoolStatus>> PodPools::scale_and_fill(std::string name, unsigned size, SteadyTime deadline,
+                                                  Progress progress) {
   const json patch{{"data", {{"size", std::to_string(size)}}}};
   auto patched = co_await cluster_->client().patch(kube::kConfigMaps, cluster_->namespace_name(),
                                                    pool_record_name(cluster_->options().name_prefix, name),

@@ -90,6 +90,8 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
                                                        Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> scale_and_fill(std::string name, unsigned size, SteadyTime deadline,
+                                                        Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
   [[nodiscard]] Task<Result<>> make_record(const PoolSpec* wanted, std::string creation);

@@ -114,6 +114,11 @@ std::string image_of(const kube::Object& pod) {
 
 }  // namespace
 
+std::optional<std::string> lease_end_text(const Lease& lease, std::chrono::milliseconds wait) {
+  if (!lease.ttl) return std::nullopt;
+  return rfc3339(wall_now() + *lease.ttl + wait);
+}
+
 kube::Object make_record(const PodRecord& record, const std::string& namespace_name, const std::string& name) {
   kube::Object object = kube::Object::make(kube::kConfigMaps, namespace_name, name);
   labels::put_common(object, "record", record.spec.name, record.spec.owner);

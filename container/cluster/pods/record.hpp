@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,9 @@ struct PodRecord {
   std::optional<std::string> begun_at = {};    ///< RFC 3339: when it was last started; none: when it was made
   std::optional<std::string> expires_at = {};  ///< RFC 3339
 };
+
+/// When a lease is over that begins at the latest after `wait`; nothing for one without an end.
+[[nodiscard]] std::optional<std::string> lease_end_text(const Lease& lease, std::chrono::milliseconds wait = {});
 
 /// Its ConfigMap. `name` is the ConfigMap's.
 [[nodiscard]] kube::Object make_record(const PodRecord& record, const std::string& namespace_name,

@@ -34,8 +34,8 @@ struct Bench {
     patience.push_back(of);
     co_return undone;
   }
-  Task<Result<int>> run() {
-    return undo_unless(work(), [this](std::chrono::milliseconds of) { return undo(of); }, kLate);
+  Task<Result<int>> run(std::optional<SteadyTime> until = std::nullopt) {
+    return undo_unless(work(), [this](std::chrono::milliseconds of) { return undo(of); }, kLate, until);
   }
   Task<> run_and_note() {
     try {
@@ -98,6 +98,21 @@ CO_TEST(UndoUnless, UndoesCancelledWorkOnceMoreForWhatArrivesLate) {
   EXPECT_EQ(bench.times_undone, 2);
   EXPECT_FALSE(bench.thrown.empty());
   EXPECT_FALSE(bench.thrown.contains("cleaned up"));
+}
+
+CO_TEST(UndoUnless, EndsWorkOfAHostThatDoesNotAnswer) {
+  Bench bench{executor};
+  const Result<int> done = co_await bench.run(std::chrono::steady_clock::now());
+  CO_ASSERT_TRUE(!done);
+  EXPECT_EQ(done.error().code, Errc::cluster_unavailable);
+  EXPECT_EQ(bench.patience, (std::vector{kUndoPatience, std::chrono::milliseconds{0}})) << "it may come late";
+
+  Bench silent{executor};
+  silent.undone = fail(Errc::timeout, "no answer");
+  const Result<int> told = co_await silent.run(std::chrono::steady_clock::now());
+  CO_ASSERT_TRUE(!told);
+  EXPECT_TRUE(told.error().message.ends_with("; and it could not be cleaned up: no answer")) << told.error().message;
+  EXPECT_EQ(silent.times_undone, 1) << "who does not answer is asked once";
 }
 
 CO_TEST(UndoUnless, WaitsForNothingThatGoesByItself) {

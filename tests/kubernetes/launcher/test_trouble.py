@@ -94,6 +94,20 @@ def silent(cluster):
         os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.parametrize("number", [None, signal.SIGTERM], ids=["its time", "a signal"])
+def test_up_ends_when_it_said_though_the_cluster_says_nothing(skiff, cluster, namespace, number):
+    process = skiff.start("up", "box", "--wait", "10m" if number else "5s", *skiff.overrides(GATE))
+    namespace.wait("pod/skiff-box", "create")
+    with silent(cluster):
+        if number:
+            process.send_signal(number)
+        # A minute is the patience with a single answer.
+        _, err = process.communicate(timeout=50)
+    assert process.returncode == (128 + number if number else 125), err
+    assert b"could not be cleaned up" in err, err
+    skiff("rm", "box", "--force")
+
+
 def test_requests_reach_running_sandboxes_while_the_cluster_is_away(namespaces, tmp_path, cluster):
     world = World(tmp_path, namespaces.make("away"), namespaces.make("away, another tenant"))
     text = {"Content-Type": "text/plain"}
