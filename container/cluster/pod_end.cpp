@@ -146,6 +146,15 @@ PodEnd end_of(const kube::Object& pod) {
   return end;
 }
 
+bool is_node_silent(const kube::Object& pod) {
+  const auto disruption = pod.condition("DisruptionTarget");
+  if (pod.text({"status", "reason"}) == "NodeLost") return true;
+  if (pod.is_being_deleted()) return disruption && disruption->reason == "DeletionByTaintManager";
+  const auto ready = pod.condition("Ready");
+  const auto containers = pod.condition("ContainersReady");
+  return ready && ready->status == "False" && ready->reason.empty() && containers && containers->status == "True";
+}
+
 std::optional<LastWord> last_word_in(std::string_view message) {
   const auto word = nlohmann::json::parse(message, nullptr, /*allow_exceptions=*/false);
   if (!word.is_object()) return std::nullopt;
@@ -168,7 +177,8 @@ bool was_lease_over(std::string_view ended_at, const std::optional<std::string>&
 
 std::optional<PodEnd> end_in_event(std::string_view reason, std::string_view message) {
   const Told* told = find_told(kEventReasons, reason);
-  if (told == nullptr) return std::nullopt;
+  // The controller of taints tells by the same reason that it does not do it.
+  if (told == nullptr || message.starts_with("Cancelling")) return std::nullopt;
   return PodEnd{told->by, said(std::string{told->why}, std::string{message})};
 }
 

@@ -42,6 +42,10 @@ struct PodEnd {
 /// What disrupts a Pod, also while it still runs; nothing when nobody has written anything.
 [[nodiscard]] std::optional<PodEnd> disruption_of(const kube::Object& pod);
 
+/// The node's controller marks the Pods of a node that is silent: as not ready, without a reason, while their
+/// containers stay as the kubelet saw them last, and then as ones that a taint removes.
+[[nodiscard]] bool is_node_silent(const kube::Object& pod);
+
 /// Of a Pod whose phase is Succeeded or Failed.
 [[nodiscard]] PodEnd end_of(const kube::Object& pod);
 

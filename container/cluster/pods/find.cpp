@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/in_parallel.hpp"
+#include "container/cluster/gone_pod.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/kube/pod.hpp"
 
@@ -72,15 +73,17 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
   co_return known;
 }
 
-/// What an event still tells of the end of a Pod that is gone; nobody is asked about one that never was.
+/// What is still told of the end of a Pod that is gone; nobody is asked about one that never was.
 Task<> look_for_end(Cluster* cluster, KnownPod* known) {
-  if (known->pod || !known->record || known->record->stopped || known->record->pod_uid.empty()) co_return;
-  kube::ListOptions about{.field_selector = "involvedObject.uid=" + known->record->pod_uid};
-  auto events = co_await cluster->client().list(kube::kEvents, known->record->namespace_name, std::move(about));
-  if (!events) co_return;  // who may not list events is told what the record knows
-  for (const Object& event : events->items) {
-    if (auto end = end_in_event(event.text({"reason"}), event.text({"message"}))) known->end = std::move(end);
-  }
+  if (known->pod || !known->record || known->record->stopped) co_return;
+  const PodRecord& record = *known->record;
+  GonePod pod{.namespace_name = record.namespace_name,
+              .name = record.pod,
+              .uid = record.pod_uid,
+              .node = record.node,
+              .started_at = record.started_at};
+  auto end = co_await end_of_gone(&cluster->client(), std::move(pod));
+  known->end = std::move(end);
 }
 
 /// Until a Pod that is missing is missing for a record that is still as it was: a `stop` between the two looks takes
@@ -208,8 +211,12 @@ Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::str
   PodRecord& record = *known->record;
   record.was_up = true;
   record.pod_uid = known->pod->uid();
+  record.node = known->pod->text({"spec", "nodeName"});
+  record.started_at = known->pod->text({"status", "startTime"});
   record.expires_at = std::move(expires_at);
   nlohmann::json data{{"was_up", "true"}, {"pod_uid", record.pod_uid}};
+  if (!record.node.empty()) data["node"] = record.node;
+  if (!record.started_at.empty()) data["started_at"] = record.started_at;
   if (known->service) data["service_uid"] = record.service_uid = known->service->uid();
   if (record.expires_at) data["expires_at"] = *record.expires_at;
   SKIFF_CO_TRY(auto changed, co_await change_record(cluster, known, std::move(data)));

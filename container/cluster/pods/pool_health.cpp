@@ -7,6 +7,7 @@
 #include "base/id.hpp"
 #include "base/log.hpp"
 #include "container/cluster/creation_error.hpp"
+#include "container/cluster/pod_end.hpp"
 #include "container/cluster/pod_wait.hpp"
 #include "container/cluster/pods/pools.hpp"
 
@@ -65,6 +66,7 @@ Task<Result<PoolHealth>> PodPools::heal() {
 Task<std::string> PodPools::why_short(const View* view) {
   for (const kube::Object& pod : view->pods) {
     if (member_state(pod) != MemberState::free || can_be_taken(pod)) continue;
+    if (is_node_silent(pod)) co_return "its node " + pod.text({"spec", "nodeName"}) + " does not answer";
     PodVerdict verdict = judge_pod(pod);
     if (verdict.failure) co_return std::move(verdict.detail);
   }

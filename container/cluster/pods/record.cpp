@@ -38,17 +38,6 @@ struct StateNow {
   bool was_broken = false;
 };
 
-/// The node's controller marks the Pods of a node that is silent: as not ready, without a reason, while their
-/// containers stay as the kubelet saw them last, and then as ones that a taint removes.
-bool is_node_silent(const kube::Object& pod) {
-  const auto disruption = pod.condition("DisruptionTarget");
-  if (pod.text({"status", "reason"}) == "NodeLost") return true;
-  if (pod.is_being_deleted()) return disruption && disruption->reason == "DeletionByTaintManager";
-  const auto ready = pod.condition("Ready");
-  const auto containers = pod.condition("ContainersReady");
-  return ready && ready->status == "False" && ready->reason.empty() && containers && containers->status == "True";
-}
-
 /// Of one that is over. Whatever nobody has written down as its own end is kept, and `start` runs it again.
 StateNow state_at(const PodEnd& end) {
   if (is_own_end(end.by)) return {SandboxState::ended, end.why};
@@ -86,6 +75,8 @@ std::map<std::string, std::string> details_of(const kube::Object& pod) {
     PodEnd end = end_of(pod);
     details["ended_by"] = word_of(end.by);
     if (!end.ended_at.empty()) details["ended_at"] = std::move(end.ended_at);
+  } else if (const auto disruption = disruption_of(pod); disruption && pod.is_being_deleted()) {
+    details["ended_by"] = word_of(disruption->by);
   }
   return details;
 }
@@ -129,6 +120,8 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
   if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
+  if (!record.node.empty()) data["node"] = record.node;
+  if (!record.started_at.empty()) data["started_at"] = record.started_at;
   if (!record.service_uid.empty()) data["service_uid"] = record.service_uid;
   if (!record.start.empty()) data["start"] = record.start;
   data["stopped"] = record.stopped ? "true" : "false";
@@ -156,6 +149,8 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.namespace_name = config_map.text({"data", "namespace"});
   record.pod = config_map.text({"data", "pod"});
   record.pod_uid = config_map.text({"data", "pod_uid"});
+  record.node = config_map.text({"data", "node"});
+  record.started_at = config_map.text({"data", "started_at"});
   record.service_uid = config_map.text({"data", "service_uid"});
   record.start = config_map.text({"data", "start"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";

@@ -18,6 +18,8 @@ struct PodRecord {
   std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
   std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
   std::string pod_uid = {};         ///< of the Pod that was up last; empty: look it up
+  std::string node = {};            ///< where that Pod was
+  std::string started_at = {};      ///< RFC 3339: since when it was there
   std::string service_uid = {};     ///< of its Service, likewise
   std::string start = {};           ///< which `start` was the last one (creation_mark.hpp); empty: none
   bool stopped = false;

@@ -2,20 +2,14 @@
 
 import pytest
 
+import volumes
 from waiting import until
 
 
 @pytest.fixture
 def volume(namespace):
-    """One for the claim of a sandbox `box` with `--volume`: nothing here makes volumes by itself."""
-    folder = namespace.cluster.folder / f"volume-{namespace.name}"
-    folder.mkdir()
-    folder.chmod(0o777)
-    claim = {"namespace": namespace.name, "name": "skiff-box-vol-0"}
-    namespace.cluster.api.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": folder.name}, "spec": {
-        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": str(folder)}, "claimRef": claim}})
-    yield folder
-    namespace.cluster.kubectl("delete", "persistentvolume", folder.name, "--wait=false")
+    with volumes.volume(namespace, "box") as folder:
+        yield folder
 
 
 def ended(skiff, cause):

@@ -313,7 +313,7 @@ CO_TEST(PodDriver, TellsHowAPodEndedThatIsGone, DrivenCluster& on) {
   on.fake.server.erase(kube::kPods, "default", "skiff-box");
   const auto said = [&](std::string_view reason) {
     kube::Object event = kube::Object::make(kube::kEvents, "default", "e-" + std::string{reason});
-    event.json["involvedObject"] = {{"uid", "uid-of-it"}};
+    event.json["involvedObject"] = {{"kind", "Pod"}, {"name", "skiff-box"}, {"uid", "uid-of-it"}};
     event.json["reason"] = reason;
     event.json["message"] = "by a Pod on node0";
     on.fake.server.put(kube::kEvents, std::move(event));
@@ -331,6 +331,53 @@ CO_TEST(PodDriver, TellsHowAPodEndedThatIsGone, DrivenCluster& on) {
   auto listed = co_await on.driver.list({});
   CO_ASSERT_TRUE(listed.has_value() && listed->items.size() == 1);
   EXPECT_EQ(listed->items[0].reason, sandbox->reason);
+}
+
+CO_TEST(PodDriver, TellsWhatTheControllerOfTaintsHasDone, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = true;
+  record.pod_uid = "uid-of-it";
+  record.started_at = "2026-11-26T10:00:00Z";
+  put_sandbox(on.fake.server, record);
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  const auto ended_by = [&](std::string_view at, std::string_view message) -> Task<std::string> {
+    kube::Object event = kube::Object::make(kube::kEvents, "default", "e");
+    event.json["metadata"]["creationTimestamp"] = at;
+    event.json["involvedObject"] = {{"kind", "Pod"}, {"name", "skiff-box"}};
+    event.json["reason"] = "TaintManagerEviction";
+    event.json["message"] = message;
+    on.fake.server.put(kube::kEvents, std::move(event));
+    auto sandbox = co_await on.driver.get("box");
+    co_return sandbox ? sandbox->details["ended_by"] : "";
+  };
+  constexpr std::string_view kMarked = "Marking for deletion Pod default/skiff-box";
+  EXPECT_EQ(co_await ended_by("2026-11-26T09:00:00Z", kMarked), "") << "it was about the one before";
+  EXPECT_EQ(co_await ended_by("2026-11-26T11:00:00Z", "Cancelling deletion of Pod default/skiff-box"), "");
+  EXPECT_EQ(co_await ended_by("2026-11-26T11:00:00Z", kMarked), "node_lost");
+}
+
+CO_TEST(PodDriver, TellsThatTheNodeIsGone, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = true;
+  record.pod_uid = "uid-of-it";
+  record.node = "node0";
+  record.started_at = "2026-11-26T10:00:00Z";
+  put_sandbox(on.fake.server, record);
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  const auto ended_by = [&](std::string_view node_made) -> Task<std::string> {
+    kube::Object node = kube::Object::make(kube::kNodes, "", "node0");
+    node.json["metadata"]["creationTimestamp"] = node_made;
+    on.fake.server.put(kube::kNodes, std::move(node));
+    auto sandbox = co_await on.driver.get("box");
+    co_return sandbox ? sandbox->details["ended_by"] : "";
+  };
+  EXPECT_EQ(co_await ended_by("2026-11-26T09:00:00Z"), "") << "somebody has deleted the Pod";
+  EXPECT_EQ(co_await ended_by("2026-11-26T11:00:00Z"), "node_lost") << "another one has its name";
+  on.fake.server.erase(kube::kNodes, "", "node0");
+  auto sandbox = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(sandbox.has_value());
+  EXPECT_EQ(sandbox->reason, "its pod is gone: its node node0 is gone");
+  EXPECT_EQ(sandbox->details["ended_by"], "node_lost");
 }
 
 CO_TEST(PodDriver, SaysOfOneThatIsUsedThatItWasUp, DrivenCluster& on) {
