@@ -23,8 +23,8 @@ struct UnknownVariable {
   [[nodiscard]] std::string text(std::string_view program) const;
 };
 
-/// Of `environment`, as environ(7). What Kubernetes makes when a service is called skiff, as SKIFF_SERVICE_HOST and
-/// SKIFF_PORT, is left out.
+/// The unknown ones among the variables of `environment` (environ(7)). Variables that Kubernetes sets for a service
+/// called skiff, such as SKIFF_SERVICE_HOST and SKIFF_PORT, are left out.
 [[nodiscard]] std::vector<UnknownVariable> unknown_variables(const char* const* environment, Program own);
 
 }  // namespace skiff

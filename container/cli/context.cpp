@@ -22,13 +22,13 @@
 namespace skiff::container {
 namespace {
 
-/// For who has named no driver, and meant none that is away.
+/// Advice for a user who has named no driver.
 constexpr const char* kAdvice = " (to work on this machine, without isolation: --driver local)";
 
-/// As orbiter's users have it.
+/// The variable of orbiter's users.
 constexpr const char* kOrbitersNamespace = "ORBITER_K8S_NAMESPACE";
 
-/// The API server, where somebody waits beyond `skiff serve`: he is told to try again.
+/// Limits for the API server under `skiff serve`, whose clients can try again.
 constexpr std::chrono::seconds kRetriesForOthers{15};
 constexpr std::chrono::seconds kSilenceForOthers{30};
 
@@ -42,14 +42,14 @@ std::string words(Phase phase, std::string_view detail) {
   return text;
 }
 
-/// What --log-requests says of one.
+/// Prints a request for --log-requests.
 void tell_request(std::string_view method, std::string_view url, unsigned status, std::chrono::milliseconds took) {
   std::string line = std::string{method} + " " + std::string{url} + " ";
   line += status == 0 ? "no answer" : std::to_string(status);
   say(line + " in " + std::to_string(took.count()) + " ms");
 }
 
-/// A line of the terminal that is drawn over, and goes with the object.
+/// A line of the terminal that is redrawn, and is erased with the object.
 class ProgressLine {
  public:
   ProgressLine() = default;
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                      .certificate_authority = options_.agent_certificate_authority,
                      .server_name = options_.agent_server_name,
                      .only = find_way(options_.reach)};
-  // From a Pod with the kubeconfig of another cluster, its Pods' addresses are those of strangers here.
+  // In a Pod with the kubeconfig of another cluster, that cluster's Pod addresses belong to other machines here.
   reach.in_cluster = where->client().transport().access().from_pod || reach.only == Way::in_cluster;
   if (name == "claim") return std::make_unique<ClaimDriver>(where, std::move(reach));
   return std::make_unique<PodDriver>(where, std::move(reach));
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Driver>> Context::make_served_driver() const {
                        .api_key_file = options_.api_key_file,
                        .certificate_authority = options_.agent_certificate_authority,
                        .server_name = options_.agent_server_name};
-  // As E2B's users have them. Only both together: a key is for the server that it was given for.
+  // The variables of E2B's users. Use them only together: a key belongs to its server.
   if (wanted.url.empty() && wanted.api_key.empty() && wanted.api_key_file.empty()) {
     wanted.url = variable("E2B_API_URL");
     wanted.api_key = variable("E2B_API_KEY");
@@ -158,8 +158,8 @@ Result<std::unique_ptr<Driver>> Context::make_served_driver() const {
   return ServedDriver::open(executor_, std::move(wanted));
 }
 
-/// Where anything points to a cluster it is that, whether it answers or not: what was meant for a cluster must not run
-/// on somebody's own machine because a network is down. Nothing is sent for it.
+/// Chooses the driver for `auto`. If anything names a cluster, its driver is chosen, whether the cluster answers or
+/// not: a command for a cluster must not run on the user's machine because a network is down. It sends no request.
 Result<std::string> Context::choose_driver() {
   if (names_an_agent(options_) && !names_a_cluster(options_)) return "direct";
   if (names_a_server(options_) && !names_a_cluster(options_)) return "serve";
@@ -172,7 +172,7 @@ Result<std::string> Context::choose_driver() {
   return std::unexpected{std::move(error)};
 }
 
-/// What was meant for a server must not run on somebody's own machine because of a variable of another day.
+/// A command for a server must not run on the user's machine because of a forgotten variable.
 Result<> Context::check_one_answer() const {
   if (options_.driver != "local" || examines_url_) return {};
   if (options_.has_driver_flag && !options_.has_url_flag) return {};
@@ -260,7 +260,7 @@ Result<> Context::show(const nlohmann::json& value, std::string_view table, std:
     SKIFF_TRY(auto text, format_json_path(std::string_view{options_.output}.substr(kJsonPath.size()), value));
     if (text.find_first_not_of(" \t\n") == std::string::npos && !options_.quiet) {
       if (const std::string paths = known_paths(value); !paths.empty()) {
-        say("-o " + options_.output + " finds nothing: there are " + paths);
+        say("-o " + options_.output + " finds nothing; the fields are " + paths);
       }
     }
     return print(printable_lines(text));

@@ -19,52 +19,52 @@
 
 namespace skiff::container {
 
-/// What a command works with. It outlives the command.
+/// The objects that a command works with. It outlives the command.
 class Context {
  public:
-  /// What its driver and its agents do becomes a part of `trace`.
+  /// The spans of its driver and agents become parts of `trace`.
   Context(Executor executor, Options options, Signals& signals, TraceParent trace = {});
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] Signals& signals() noexcept { return signals_; }
 
-  /// The driver that was asked for, chosen and made at the first call.
+  /// The selected driver; it is chosen and created at the first call.
   [[nodiscard]] Task<Result<Driver*>> driver();
   /// The cluster that the flags name, whether it answers or not.
   [[nodiscard]] Result<Cluster*> cluster();
-  /// What is known of a cluster without one.
+  /// The values for manifests without a cluster.
   [[nodiscard]] OfflineContext offline() const;
-  /// For specs that name none; to be said before the driver or the cluster is asked for.
+  /// Sets the agent image for specs that name none. Call it before `driver` and `cluster`.
   void set_agent_image(std::string image) { agent_image_ = std::move(image); }
-  /// The URL names what the command examines, not where it works; to be said before the driver is asked for.
+  /// The URL names the server that the command examines, and does not select the driver. Call it before `driver`.
   void set_examines_url() noexcept { examines_url_ = true; }
-  /// Others wait for what it asks the cluster: one that is away is told soon. To be said before the driver or the
-  /// cluster is asked for.
+  /// Clients wait for the requests to the cluster, so report soon when it does not answer. Call it before `driver` and
+  /// `cluster`.
   void set_serves_others() noexcept { serves_others_ = true; }
-  /// The same for another namespace of the cluster.
+  /// A context for another namespace of the cluster.
   [[nodiscard]] Context in_namespace(std::string name) const;
-  /// Ends what the driver holds open; call it before the object goes away.
+  /// Ends the driver's connections; call it before the object is destroyed.
   [[nodiscard]] Task<> close();
-  /// Says on stderr what users of the driver must know.
+  /// Prints the driver's notice to stderr.
   void tell_notice(const Driver& driver) const;
 
-  /// How the agent of a running sandbox is reached. Leases are the driver's: nothing else needs the scope admin.
+  /// The endpoint of a running sandbox's agent. Only leases need the scope admin, and the driver handles them.
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant = {.scope = "read exec"});
   [[nodiscard]] Task<Result<std::unique_ptr<AgentClient>>> agent(std::string name,
                                                                  TokenGrant grant = {.scope = "read exec"});
 
-  /// Shows the phases of a bring-up on stderr: one line that changes on a terminal, else a line each; nothing if quiet.
+  /// Shows the phases of a bring-up on stderr: one changing line on a terminal, else a line for each; none if quiet.
   [[nodiscard]] Progress progress(std::string name) const;
 
-  /// Prints a result in the form that was asked for: `table` and `name` are what it is in those two, shown as
-  /// `printable_lines` has them.
+  /// Prints a result in the selected format. `table` and `name` are its texts in these two formats, which pass through
+  /// `printable_lines`.
   [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
 
  private:
-  /// Refuses two answers to the question of where to work.
+  /// Refuses options that select two drivers.
   [[nodiscard]] Result<> check_one_answer() const;
-  /// What `auto` is.
+  /// The driver that `auto` selects.
   [[nodiscard]] Result<std::string> choose_driver();
   [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);
   [[nodiscard]] Result<std::unique_ptr<Driver>> make_served_driver() const;
@@ -80,7 +80,7 @@ class Context {
   std::unique_ptr<Driver> driver_;
 };
 
-/// Runs a command and then ends what it worked with, whether it came to its end or not.
+/// Runs a command, and then always closes its context.
 [[nodiscard]] Task<Result<int>> run_to_end(Context* context, Invocation* invocation,
                                            SettingsTable::Arguments arguments);
 

@@ -9,7 +9,7 @@ namespace {
 
 using kube::Object;
 
-/// Whether the node is not there any more, or another one has its name.
+/// True if the node does not exist any more, or another one has its name.
 Task<bool> is_node_gone(kube::Client* client, std::string name, std::string since) {
   if (name.empty()) co_return false;
   const auto node = co_await client->get(kube::kNodes, {}, std::move(name));
@@ -19,7 +19,7 @@ Task<bool> is_node_gone(kube::Client* client, std::string name, std::string sinc
   co_return made&& started && *made > *started;
 }
 
-/// Not about another one of its name. The controller of taints tells no uid.
+/// True if the event is about this Pod and not about another of its name. The taint controller writes no uid.
 bool is_about(const Object& event, const GonePod& pod) {
   const std::string uid = event.text({"involvedObject", "uid"});
   if (!uid.empty()) return uid == pod.uid;

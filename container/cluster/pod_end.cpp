@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 12> kWords{"lease",         "workload",  
                                                   "drain",         "preemption", "node_lost", "node_shutdown",
                                                   "out_of_memory", "signal",     "failure",   "unsaid"};
 
-/// Statuses of a process that a signal has ended, as a shell and skiffd tell it.
+/// Exit statuses of processes that a signal has ended, as in a shell and in skiffd.
 constexpr std::int64_t kHungUp = 129;
 constexpr std::int64_t kInterrupted = 130;
 constexpr std::int64_t kKilled = 137;
@@ -44,7 +44,7 @@ constexpr std::array kDisruptions{
     Told{"TerminationByKubelet", EndedBy::eviction, "its node ended it"},
 };
 
-/// Reasons of a Pod's own status, by the kubelet and the controllers.
+/// Reasons in a Pod's own status, from the kubelet and the controllers.
 constexpr std::array kReasons{
     Told{"Evicted", EndedBy::eviction, "it was evicted by its node (Evicted)"},
     Told{"Terminated", EndedBy::node_shutdown, "its node was shut down (Terminated)"},
@@ -55,7 +55,7 @@ constexpr std::array kReasons{
     Told{"DeadlineExceeded", EndedBy::deadline, "the time of its pod was over (DeadlineExceeded)"},
 };
 
-/// Of events about a Pod, which outlive it by an hour.
+/// Reasons of events about a Pod, which outlive it by an hour.
 constexpr std::array kEventReasons{
     Told{"Evicted", EndedBy::eviction, "it was evicted by its node (Evicted)"},
     Told{"Preempted", EndedBy::preemption, "it was preempted by a Pod of higher priority"},
@@ -71,7 +71,7 @@ const Told* find_told(const std::array<Told, N>& table, std::string_view reason)
   return nullptr;
 }
 
-/// Of the container that says most: whose agent has left a word, or else one that did not end well.
+/// The container that explains the end: one whose agent has left a last word, or else one that failed.
 std::optional<ContainerState> container_that_ended(const kube::Object& pod) {
   std::optional<ContainerState> chosen;
   for (ContainerState& one : kube::container_states(pod)) {
@@ -88,7 +88,7 @@ PodEnd end_of_container(const kube::Object& pod, const ContainerState& container
     return {EndedBy::out_of_memory, "the kernel ended it: its container was over its memory limit (OOMKilled)", at};
   }
   const auto word = last_word_in(container.message);
-  // An agent that was killed had no last word: what stands there a command has written.
+  // An agent that was killed left no last word: a command has written this text.
   const bool is_its_word = word && (container.exit_code == 0 || !is_own_end(word->by));
   if (is_its_word) {
     const bool is_from_outside = word->by == EndedBy::signal;
@@ -136,7 +136,7 @@ PodEnd end_of(const kube::Object& pod) {
   const auto container = container_that_ended(pod);
   PodEnd end{EndedBy::unsaid, "its pod ended, and nothing says why"};
   if (container) end = end_of_container(pod, *container);
-  // A lease that was over is not the less so when its node is emptied just then.
+  // The end of the lease counts, even if the node was drained at the same time.
   if (is_own_end(end.by)) return end;
   if (auto disruption = disruption_of(pod)) {
     disruption->ended_at = std::move(end.ended_at);
@@ -177,7 +177,7 @@ bool was_lease_over(std::string_view ended_at, const std::optional<std::string>&
 
 std::optional<PodEnd> end_in_event(std::string_view reason, std::string_view message) {
   const Told* told = find_told(kEventReasons, reason);
-  // The controller of taints tells by the same reason that it does not do it.
+  // The taint controller uses the same reason when it cancels the eviction.
   if (told == nullptr || message.starts_with("Cancelling")) return std::nullopt;
   return PodEnd{told->by, said(std::string{told->why}, std::string{message})};
 }

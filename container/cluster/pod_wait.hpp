@@ -13,46 +13,47 @@
 
 namespace skiff::container {
 
-/// What the state of a Pod means for somebody who waits for its agent.
+/// The meaning of a Pod's state for a caller that waits for its agent.
 struct PodVerdict {
   Phase phase = Phase::scheduling;
   std::string detail = {};
-  /// Waiting longer is of no use, and why.
+  /// Why waiting longer is useless.
   std::optional<FailureReason> failure = {};
-  /// Else it may pass: a first pull that failed, no node that fits yet.
+  /// False if the failure may pass: a first pull that failed, no suitable node yet.
   bool is_final = true;
-  /// Not final yet, but of a kind that hardly ever passes: an image that is not there.
+  /// True for a failure that is not final but hardly ever passes: an image that does not exist.
   bool is_hopeless = false;
 };
 
 [[nodiscard]] PodVerdict judge_pod(const kube::Object& pod);
 
-/// A Pod that was created, or exists, or that somebody is just making.
+/// The Pod to wait for: it exists, or another process is creating it.
 struct PodWait {
   std::string namespace_name;
   std::string name;
-  /// As it was when `news` was followed already, or as its creation was answered: only this one counts then, another of
-  /// that name is somebody else's. None: looked up.
+  /// The Pod as it was read after `news` was followed, or as the answer to its creation: then only this Pod counts, and
+  /// not another of its name. Empty: it is read.
   std::optional<kube::Object> now = {};
   SteadyTime deadline = {};
-  /// An image that can hardly ever be had is waited for so long: the kubelet tries it again, and a registry may
-  /// stumble.
+  /// How long to wait for an image that probably does not exist: the kubelet tries again, and a registry may fail for a
+  /// moment.
   std::chrono::milliseconds hopeless_patience{8'000};
-  std::string agent_image = {};  ///< where skiffd comes from, when it is injected
+  std::string agent_image = {};  ///< image with skiffd, if it is injected
 };
 
-/// Waits until the Pod is Ready and gives it. Fails as soon as it is clear that it won't be, with the reason and the
-/// last lines of its log or the last event about it: `sandbox_failed`. What may pass (a full cluster that grows, a late
-/// volume) is waited for until the deadline. `news` is of this Pod and was followed before it was looked at or created.
+/// Waits until the Pod is Ready and returns it. Fails with `sandbox_failed` as soon as it is clear that the Pod will
+/// not be ready, with the reason and the last lines of its log or the last event about it. It waits until the deadline
+/// for conditions that may pass (a full cluster that grows, a slow volume). `news` belongs to this Pod and was followed
+/// before the Pod was read or created.
 [[nodiscard]] Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news,
                                                           PodWait wait, Progress progress);
 
-/// Waits until a cloud has given a LoadBalancer of that name an address, and gives it. `sandbox_failed` at the
-/// deadline, with the last warning about it, and as soon as it is gone.
+/// Waits until the cloud has given a LoadBalancer of that name an address, and returns the Service. `sandbox_failed` at
+/// the deadline, with the last warning about it, or when it was deleted.
 [[nodiscard]] Task<Result<kube::Object>> wait_for_address(kube::Client* client, std::string namespace_name,
                                                           std::string service, SteadyTime deadline);
 
-/// What an object of a pool may take to go once it was deleted.
+/// Longest time until a deleted object of a pool is gone.
 inline constexpr std::chrono::milliseconds kRemovalTime{60'000};
 
 /// An object that was deleted.
@@ -60,13 +61,13 @@ struct GoneWait {
   kube::Resource resource;
   std::string namespace_name;
   std::string name;
-  std::string uid = {};      ///< only this one; empty: any of that name
-  std::string version = {};  ///< as its deletion was answered; empty: it is looked up
+  std::string uid = {};      ///< only the object with this uid; empty: any of that name
+  std::string version = {};  ///< version in the answer to its deletion; empty: the object is read
   std::chrono::milliseconds limit;
 };
 
-/// Waits until there is no such object. `timeout` after `limit`. `news` is of this object and was followed before it
-/// was deleted; null: a watch of its own is opened.
+/// Waits until the object is gone. `timeout` after `limit`. `news` belongs to this object and was followed before it
+/// was deleted; null: the call opens a watch of its own.
 [[nodiscard]] Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait,
                                              kube::SharedWatch::Reader* news = nullptr);
 

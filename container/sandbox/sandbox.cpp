@@ -36,7 +36,7 @@ Result<> check_name(std::string_view name) {
 }
 
 Result<> check_size(const SandboxSpec& spec) {
-  // As it is written down: a byte may take six there.
+  // The size as JSON, where a byte may take six.
   const auto size_of = [](const std::map<std::string, std::string>& all) {
     return nlohmann::json(all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
   };
@@ -49,7 +49,7 @@ Result<> check_size(const SandboxSpec& spec) {
                 labels > size - labels ? "labels" : "env");
   }
   for (const auto& [name, value] : spec.env) {
-    // NAME=VALUE and its zero byte (execve(2)).
+    // Count NAME=VALUE with its zero byte (execve(2)).
     if (name.size() + value.size() + 2 <= kLongestVariable) continue;
     return fail(Errc::invalid_field, "a variable may take 128 KiB with its name: put the rest in a file", "env");
   }

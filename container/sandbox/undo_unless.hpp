@@ -20,7 +20,7 @@
 
 namespace skiff::container {
 
-/// Work was cancelled and could not be undone: a cancellation as any other, and `what()` says what is left.
+/// Thrown when cancelled work could not be undone. It is a cancellation, and `what()` says what remains.
 class NotUndone final : public boost::system::system_error {
  public:
   explicit NotUndone(std::string what) : system_error{boost::asio::error::operation_aborted}, text_{std::move(what)} {}
@@ -30,12 +30,12 @@ class NotUndone final : public boost::system::system_error {
   std::string text_;
 };
 
-/// Whoever wanted something is gone, or knows that it failed: he waits no longer than this until nothing is left.
+/// How long an undo waits for the removal, because the caller has left, or knows of the failure.
 inline constexpr std::chrono::milliseconds kUndoPatience{4'000};
-/// Nor for a host that does not answer.
+/// How long an undo waits for a host that does not answer.
 inline constexpr std::chrono::milliseconds kUndoTime{10'000};
 
-/// A host that has not answered so long after the end of a wait is asked nothing more: until then it may still say why.
+/// How long after the end of a wait the host may still answer why.
 inline constexpr std::chrono::milliseconds kHostPatience{5'000};
 
 inline Error no_answer() {
@@ -43,7 +43,7 @@ inline Error no_answer() {
           .message = "the time of --wait is over, and the cluster has not answered since"};
 }
 
-/// Does the work, which ends at `deadline` by itself unless its host does not answer.
+/// Does work that ends by itself at `deadline`, unless its host does not answer.
 template <class T>
 [[nodiscard]] Task<Result<T>> answered_by(SteadyTime deadline, Task<Result<T>> work) {
   auto done = co_await within(deadline + kHostPatience, std::move(work));
@@ -51,7 +51,8 @@ template <class T>
   co_return std::unexpected{no_answer()};
 }
 
-/// Takes back what was made, and waits until it is gone, for `patience` at most. False: it still goes, by itself.
+/// Removes the created objects, and waits for at most `patience` until they are gone. False: their removal goes on by
+/// itself.
 using Undo = std::function<Task<Result<bool>>(std::chrono::milliseconds patience)>;
 
 inline constexpr std::string_view kBeingRemoved = "what it had made is being removed";
@@ -62,10 +63,10 @@ inline Task<Result<bool>> undo_in_time(const Undo* undo, std::chrono::millisecon
   co_return fail(Errc::timeout, "there was no answer for " + std::to_string(kUndoTime.count() / 1000) + " s");
 }
 
-/// Does the work, until `until` at most. When it fails or is cancelled, what it has made is undone first, whatever
-/// happens to the caller meanwhile, and what can't be undone, or still goes, is told: in the error, or by `NotUndone`.
-/// A request that was cut off may still be on its way, so work that was is undone once more after `late`, unless its
-/// host does not answer; `undo` must bear that.
+/// Does the work, at most until `until`. If it fails or is cancelled, its objects are removed first, even if the caller
+/// is cancelled meanwhile. The error, or `NotUndone`, says what could not be undone or is still being removed. A
+/// request whose connection broke may still arrive, so interrupted work is undone once more after `late`, unless its
+/// host does not answer; `undo` must tolerate that.
 template <class T>
 [[nodiscard]] Task<Result<T>> undo_unless(Task<Result<T>> work, Undo undo, std::chrono::milliseconds late,
                                           std::optional<SteadyTime> until = std::nullopt) {
@@ -89,7 +90,7 @@ template <class T>
     const bool is_silent = !undone && undone.error().code == Errc::timeout;
     if (is_cut_off && !is_silent) {
       co_await pause(late);
-      // What comes late is taken back, and nobody waits for its end.
+      // Remove objects that were created late, without waiting for their ends.
       auto again = co_await undo_in_time(&undo, std::chrono::milliseconds{0});
       if (!again) {
         undone = std::move(again);
@@ -106,14 +107,14 @@ template <class T>
   co_return done;
 }
 
-/// An `Undo` of a sandbox that a driver has made: a host that does not answer for what runs on it holds up nobody.
+/// An `Undo` for a sandbox that a driver has created: it does not wait for a node that does not answer.
 inline Task<Result<bool>> remove_in_haste(Driver* driver, std::string name, std::string id,
                                           std::chrono::milliseconds patience) {
   Removal how{.wait = patience.count() > 0, .patience = patience};
   auto removed = co_await driver->remove_if(name, id, how);
   if (removed) co_return how.wait || !*removed;
   if (removed.error().code != Errc::timeout) co_return std::unexpected{std::move(removed.error())};
-  // What was waited for in vain goes by itself; the rest goes now.
+  // Objects whose end did not come in time end by themselves; remove the others now.
   SKIFF_CO_TRY_VOID(co_await driver->remove_if(std::move(name), std::move(id), {.wait = false}));
   co_return false;
 }

@@ -42,7 +42,7 @@ void AccountCache::forget_old(bool is_full) {
     std::erase_if(good_, [now](const auto& one) { return now - one.second.asked_at >= kGood; });
   if (refused_.size() >= kMostKnown)
     std::erase_if(refused_, [now](const auto& one) { return now - one.second >= kFresh; });
-  if (refused_.size() >= kMostKnown) refused_.clear();  // they are asked for again, in their turn
+  if (refused_.size() >= kMostKnown) refused_.clear();  // they are reviewed again, in their turn
 }
 
 void AccountCache::note(const std::string& digest, const std::optional<Account>& account, SteadyTime asked_at) {
@@ -82,7 +82,7 @@ Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::
     co_return fail(Errc::resource_exhausted, "too many tokens from your address are being verified: try again");
   }
   const Shares::Part waits{waiting_, source, was_good ? std::size_t{0} : std::size_t{1}};
-  // However it ends, whoever waits goes on.
+  // However the review ends, the waiting requests go on.
   const auto end = [this, &digest](Review* review) {
     under_way_.erase(digest);
     review->done.notify_all();

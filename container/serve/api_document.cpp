@@ -21,7 +21,7 @@ std::string_view scope_word(KeyScope scope) {
   return protocol::EnumNames<KeyScope>::values[static_cast<std::size_t>(scope)].name;
 }
 
-/// "POST /v1/sandboxes/{id}/stop" is "postV1SandboxesStop".
+/// The id of "POST /v1/sandboxes/{id}/stop" is "postV1SandboxesStopById".
 std::string operation_id(const Route& route) {
   std::string id;
   for (const char c : route.method) id += static_cast<char>(c | 0x20);
@@ -48,7 +48,7 @@ std::string api_document() {
                            .tag = std::string{route.tag},
                            .scope = std::string{route.scope ? scope_word(*route.scope) : ""}};
     if (face_of(route) == Face::e2b) {
-      // E2B documents its bodies; which status is which of them generators have to know.
+      // E2B documents its bodies; this document lists only the statuses, which generators need.
       if (route.body == Body::json) operation.request = {{.content_type = std::string{kJsonBody}}};
       operation.request_required = false;
       operation.error = {
@@ -61,7 +61,7 @@ std::string api_document() {
   return protocol::openapi_json({.title = "skiff serve",
                                  .version = SKIFF_VERSION,
                                  .description = "Sandboxes for clients with an API key. Operations with the tag e2b "
-                                                "are for E2B's SDKs, and documented by E2B.",
+                                                "are for E2B's SDKs; E2B documents them.",
                                  .key_field = "X-API-Key"},
                                 operations);
 }

@@ -14,16 +14,17 @@ namespace skiff::container::serve {
 namespace {
 
 constexpr std::string_view kAccessToken = "X-Access-Token";
-/// Of the agent's API beside reading: what a key may that only uses sandboxes. Leases are the server's.
+/// The scopes of the agent's API for a key with the scope `use`. The server handles leases.
 constexpr std::string_view kUse = "read exec ports";
 
-/// Less than whoever passes a request on waits for a connection: he would take it for the sandbox's fault.
+/// Shorter than the gateway's limit for a connection, whose end would count as the sandbox's fault.
 constexpr std::chrono::milliseconds kDialPatience{8'000};
 
-/// A service account's, which goes on by its next token: its previews end with their time, or the sandbox.
+/// The giver of a service account's previews: an account continues with its next token, so its previews end only with
+/// their time, or with the sandbox.
 constexpr std::string_view kByAccount = "account";
 
-/// Whether the request is for a tenant's namespace that is another one.
+/// True if the request names another namespace than the tenant's.
 bool names_another(const Placed& placed, const std::string& tenant) {
   return !placed.namespace_name.empty() && placed.namespace_name != tenant;
 }
@@ -50,7 +51,7 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpReq
   SKIFF_CO_TRY(auto shown, shows_bearer(headers) ? presented_key(headers) : key_field(headers));
   if (shown.empty()) co_return std::nullopt;
   auto key = co_await keys_->find(shown, placed->source);
-  // A Bearer of something else may be the application's own; another credential may be there beside it.
+  // A Bearer token that is not valid here may belong to the application; the request may have another credential, too.
   if (!key && shows_bearer(headers)) co_return std::nullopt;
   if (!key) co_return std::unexpected{std::move(key.error())};
   if (!key->allows(KeyScope::use)) {
@@ -58,7 +59,7 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpReq
   }
   if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
-  // What else has the form of a credential goes no further, whichever field it is in (`remove_credentials`).
+  // `remove_credentials` removes all other fields that contain something in the form of a credential.
   if (shows_bearer(headers)) admitted.permission.credential_fields = {"Authorization"};
   admitted.permission.giver.key = key->sha256;
   if (key->name.starts_with(kAccountPrefix)) admitted.permission.giver = {.key = {}, .account = std::move(shown)};
@@ -81,11 +82,11 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
 }
 
 Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* request, const Placed* placed) {
-  // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
+  // A signed request may wake the sandbox, so the signature is verified here; the agent verifies it again.
   SKIFF_CO_TRY(auto tenant, co_await signed_for(request, placed));
   if (!tenant) co_return fail(Errc::unauthenticated, "the signature is not valid");
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = std::string{kBySignature}};
-  // It says whose file is meant, and nobody else does.
+  // Authorization is removed, because the signature says whose file is meant.
   admitted.permission.credential_fields = {"Authorization"};
   co_return admitted;
 }

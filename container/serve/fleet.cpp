@@ -17,17 +17,17 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStartPatience{120'000};
 constexpr milliseconds kExtendPatience{30'000};
-/// Of labels: a client asks for the next page.
+/// Most bytes of labels on a page: a client asks for the next page.
 constexpr std::size_t kPageBytes = std::size_t{1} << 20U;
-/// Letters of an id behind its first one, as `new_id` has it.
+/// Number of letters behind the first one in an id of `new_id`.
 constexpr std::size_t kIdLetters = 20;
 
-/// What tells a wish from another one with the same name or Idempotency-Key.
+/// The digest that distinguishes a wish from another one with the same name or Idempotency-Key.
 std::string request_digest(const Wish& wish) {
   return sha256_hex(wish.idempotency_key + "\n" + wish.request).substr(0, kIdLetters);
 }
 
-/// What a sandbox tells of the Idempotency-Key that it was made with.
+/// The digest of the Idempotency-Key in the record of a sandbox.
 std::string creation_digest(std::string_view idempotency_key) {
   return sha256_hex(idempotency_key).substr(0, kIdLetters);
 }
@@ -38,7 +38,7 @@ bool is_meant(const Sandbox& sandbox, const Meant& meant) {
           own_label(sandbox, kCreationLabel) == creation_digest(meant.idempotency_key));
 }
 
-/// What the machine itself has stays there. Of a Pod nothing does but what is on volumes.
+/// True if a stopped sandbox keeps its files: always on this machine; in a Pod only on volumes.
 bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
   if (driver.name() == "local") return true;
   return std::ranges::any_of(spec.pod.volumes, [](const std::string& text) {
@@ -55,23 +55,23 @@ Error would_lose_files(std::string field) {
           .field = std::move(field)};
 }
 
-/// Whoever made it was killed meanwhile.
+/// True if the process that created it was killed.
 bool is_left_alone(const Sandbox& sandbox) {
   return sandbox.was_never_up && is_made_id(sandbox.name) && own_label(sandbox, kCreationLabel).empty();
 }
 
-/// It came up all the same, and somebody knows its id.
+/// True if it came up nevertheless, and its client knows its id.
 bool is_found_again(const Sandbox& sandbox) {
   return is_left_alone(sandbox) && sandbox.state == SandboxState::running && !own_label(sandbox, kToldLabel).empty();
 }
 
-/// Nobody can ask for it again: that is by a name of the client's, by an Idempotency-Key, or by the id that he was told
-/// beforehand.
+/// True if no client can ask for it again: for that a client needs a name of its own, an Idempotency-Key, or the id
+/// that it got before the sandbox was up.
 bool is_lost(const Sandbox& sandbox) {
   return is_left_alone(sandbox) && !is_found_again(sandbox);
 }
 
-/// Nobody will want it any more.
+/// True if it is not needed any more.
 bool is_to_go(const Sandbox& sandbox) {
   if (is_over(sandbox) || is_lost(sandbox)) return true;
   const bool is_half = sandbox.state == SandboxState::failed || sandbox.state == SandboxState::creating ||
@@ -110,7 +110,7 @@ Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
   auto found = co_await driver->get(id);
   if (found && found->owner == tenant && !is_over(*found)) co_return Found{driver, std::move(*found)};
   if (!found && found.error().code != Errc::sandbox_not_found) co_return std::unexpected{std::move(found.error())};
-  // Also one whose record can't be read: whose it is nobody knows.
+  // This includes a sandbox whose record cannot be read, because its owner is unknown.
   co_return std::unexpected{no_such_sandbox(id)};
 }
 
@@ -184,11 +184,11 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, Wish wish, Pro
     if (!wish.name.empty()) co_return fail(Errc::sandbox_conflict, "the name \"" + wish.name + "\" is taken", "name");
     co_return fail(Errc::sandbox_conflict, "the Idempotency-Key was used for another request", "Idempotency-Key");
   }
-  // `start` waits for whoever is making it.
-  if (found->state == SandboxState::creating) progress(Phase::scheduling, "another request makes it");
+  // `start` waits for the process that creates it.
+  if (found->state == SandboxState::creating) progress(Phase::scheduling, "another request creates it");
   if (found->state == SandboxState::creating || found->state == SandboxState::failed ||
       (found->state != SandboxState::running && wish.get_or_create)) {
-    // Also what a process left half made that was killed: whoever asks again wants one that runs.
+    // This includes sandboxes that a killed process has left: a client that asks again wants a running one.
     found = co_await start_found({driver, std::move(*found)}, std::move(key), std::nullopt, std::move(progress));
   }
   if (!found) co_return std::unexpected{std::move(found.error())};
@@ -213,7 +213,7 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
   SKIFF_CO_TRY_VOID(admission_.count_creation(key, std::chrono::steady_clock::now()));
   const bool is_warm = !spec.pod.pool.empty() || is_claimed(*driver, spec);
   auto made = co_await driver->create(std::move(spec), progress);
-  // What fails later has cost as much as what comes up.
+  // A creation that fails later counts, because it has cost as much as a successful one.
   const bool was_there = !made && made.error().code == Errc::sandbox_conflict;
   if (was_there) admission_.forget_creation(key);
   if (was_there && may_be_there) {
@@ -228,7 +228,8 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
       co_return std::unexpected{std::move(told.error())};
     }
   }
-  // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
+  // Another process may have taken the last place, too. Each process counts again after its record exists, so none is
+  // missed.
   SKIFF_CO_TRY(auto too_many, co_await has_too_many(driver, key));
   if (too_many) {
     SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, swift_removal(*driver)));
@@ -283,10 +284,10 @@ Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<
   SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
   auto started = co_await found.driver->start(id, kStartPatience, std::move(progress));
   if (!started) co_return started;
-  // From now on it is counted for whoever has started it, and wakes as his.
+  // From now on it counts for the key that has started it.
   if (is_handed_over && own_label(*started, kKeyLabel) != key.name) {
     auto labelled = co_await found.driver->set_label(id, std::string{kKeyLabel}, key.name);
-    // Without labels that change it stays with whoever it was.
+    // If the driver cannot change labels, it stays with the previous key.
     if (!labelled && labelled.error().code != Errc::not_supported) {
       (void)co_await found.driver->stop(id, swift_removal(*found.driver));
       co_return std::unexpected{std::move(labelled.error())};
@@ -311,7 +312,7 @@ Task<Result<Sandbox>> Fleet::start(ApiKey key, std::string id, std::optional<mil
 Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   SKIFF_CO_TRY(auto found, co_await find(tenant, id));
   if (found.sandbox.state == SandboxState::running) co_return Result<>{};
-  // One that somebody starts just now is waited for.
+  // Wait for a sandbox that another request is starting.
   const bool is_to_sleep = own_label(found.sandbox, kWakeLabel) == "no" || !keeps_files(found.sandbox);
   if (is_to_sleep && found.sandbox.state != SandboxState::creating)
     co_return std::unexpected{not_running(found.sandbox)};
@@ -334,10 +335,10 @@ Task<Result<>> Fleet::remove(std::string tenant, std::string id, Removal how, Me
   if (!is_meant(seen, meant)) co_return std::unexpected{no_such_sandbox(seen.name)};
   SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
   if (!how.grace) how.grace = swift_removal(*found.driver).grace;
-  // All the rest of it stays as it is for as long as there is this one.
+  // The uid guarantees everything except the state.
   if (meant.state) how.only_if = [state = *meant.state](const Sandbox& now) { return now.state == state; };
   SKIFF_CO_TRY(const bool removed, co_await found.driver->remove_if(seen.name, seen.id, std::move(how)));
-  // Another one was faster, or it is not as it was meant any more.
+  // Another request was faster, or the sandbox has changed.
   if (!removed) co_return std::unexpected{no_such_sandbox(seen.name)};
   co_return Result<>{};
 }
@@ -357,7 +358,7 @@ Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, Token
 
 Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, std::uint16_t port) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
-  // Whoever listens there otherwise is not its agent, and on this machine may be anybody.
+  // Otherwise the program that listens there is not its agent; on this machine it may be any program.
   if (own_label(found.sandbox, kTemplateLabel).empty()) {
     co_return fail(Errc::not_supported, "only sandboxes that this server has created serve E2B's clients");
   }
@@ -383,7 +384,7 @@ Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id, 
   SKIFF_CO_TRY(auto secret, co_await token_secret());
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   const std::string nonce = shown.substr(0, kNonceLetters);
-  // Digests, so that no time tells how much of it was right.
+  // Compare digests, so that the time does not reveal how much of the token is right.
   const std::string digest = sha256_hex(shown);
   std::optional<std::string> found;
   for (const std::string& tenant : all) {
@@ -396,7 +397,7 @@ Task<Result<>> Fleet::sweep() {
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   for (const std::string& tenant : all) {
     if (auto swept = co_await sweep_tenant(tenant); !swept) {
-      log::warning("what is over can't be looked for", {{"tenant", tenant}, {"error", swept.error().message}});
+      log::warning("cannot look for expired sandboxes", {{"tenant", tenant}, {"error", swept.error().message}});
     }
   }
   co_return Result<>{};
@@ -410,7 +411,7 @@ Task<Result<PoolHealth>> Fleet::heal_pools() {
     if (!driver || (*driver)->pools() == nullptr) continue;
     auto health = co_await (*driver)->pools()->heal();
     if (!health) {
-      log::warning("the pools can't be looked at", {{"tenant", tenant}, {"error", health.error().message}});
+      log::warning("cannot check the pools", {{"tenant", tenant}, {"error", health.error().message}});
       continue;
     }
     sum.missing += health->missing;
@@ -421,7 +422,7 @@ Task<Result<PoolHealth>> Fleet::heal_pools() {
 
 Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
-  // All at once: a driver may read everything for each page.
+  // Read all at once: a driver may read everything for each page.
   SandboxFilter filter{.owner = std::move(tenant),
                        .labels = {{std::string{kOnEndLabel}, std::string{on_end_word(OnEnd::remove)}}},
                        .damaged = false,
@@ -433,7 +434,7 @@ Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
 
 Task<> Fleet::sweep_one(Driver* driver, Sandbox seen) {
   if (is_found_again(seen)) {
-    // Whoever looks for its agent notes that it is up: what becomes of it later has become of one that was used.
+    // `endpoint` notes that it is up, so that it later counts as a sandbox that was in use.
     (void)co_await driver->endpoint(seen.name, {.scope = "read"});
     co_return;
   }
@@ -442,7 +443,7 @@ Task<> Fleet::sweep_one(Driver* driver, Sandbox seen) {
   how.only_if = is_to_go;
   auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
   if (removed) co_return;
-  log::warning("what is over can't be removed", {{"sandbox", seen.name}, {"error", removed.error().message}});
+  log::warning("cannot remove an expired sandbox", {{"sandbox", seen.name}, {"error", removed.error().message}});
 }
 
 Task<Result<std::string>> Fleet::token_secret() {

@@ -24,36 +24,36 @@
 
 namespace skiff::container::serve {
 
-/// A sandbox that a client wants.
+/// A client's request for a sandbox.
 struct Wish {
-  std::string name = {};       ///< of the client's choice: its id; empty: the server makes one
-  bool get_or_create = false;  ///< one of that name will do, and is started unless it runs
-  std::string id = {};         ///< what `Fleet::id_for` gives; empty: it is asked
+  std::string name = {};       ///< id that the client chooses; empty: the server chooses one
+  bool get_or_create = false;  ///< use an existing sandbox of that name, and start it unless it runs
+  std::string id = {};         ///< result of `Fleet::id_for`; empty: it is called
   std::string template_name{Templates::kBase};
-  std::map<std::string, std::string> env = {};  ///< beside the template's
+  std::map<std::string, std::string> env = {};  ///< variables in addition to the template's
   Labels labels = {};
   Lease lease = {};
   OnEnd on_end = OnEnd::remove;
-  bool is_told_at_once = false;             ///< who asks for it is told its id before it is up
-  bool wakes = true;                        ///< when it sleeps, the next request that is meant for it starts it again
-  std::optional<std::string> network = {};  ///< as `PodOptions::network`; none: as the template has it
-  std::string owner = {};                   ///< whose it is within the tenant
-  /// Of the client's choice: who asks again with the same one gets the same sandbox, for as long as that is there.
+  bool is_told_at_once = false;             ///< the client gets the id before the sandbox is up
+  bool wakes = true;                        ///< while it sleeps, the next request to it starts it again
+  std::optional<std::string> network = {};  ///< value of `PodOptions::network`; empty: the template's
+  std::string owner = {};                   ///< owner within the tenant
+  /// Key that the client chooses: a repeated request with it gets the same sandbox as long as that exists.
   std::string idempotency_key = {};
-  std::string request = {};  ///< all that was asked for, to tell another wish with the same key
+  std::string request = {};  ///< the whole request, to recognise a different one with the same key
 };
 
-/// Whether the server makes such ids: nobody else may choose one.
+/// True for an id in the form of the server's own, which clients may not choose.
 [[nodiscard]] bool is_made_id(std::string_view id);
 
-/// Nobody looks on.
+/// A progress function that does nothing.
 inline void unwatched(Phase /*phase*/, std::string_view /*detail*/) {}
 
-/// Which of all that have had an id is to be removed: what is said must be so then.
+/// Conditions that a sandbox with an id must fulfil to be removed.
 struct Meant {
   std::string uid = {};
   std::optional<SandboxState> state = {};
-  std::string idempotency_key = {};  ///< that it was made with
+  std::string idempotency_key = {};  ///< key with which it was created
 };
 
 struct Made {
@@ -61,67 +61,69 @@ struct Made {
   bool is_new = false;
 };
 
-/// A sandbox, and how to find out whether it is still as it was read.
+/// A sandbox, and a sighting that shows whether it has changed since it was read.
 struct Sighted {
   Sandbox sandbox;
-  std::unique_ptr<Sighting> sighting;  ///< null: see Driver::sight
+  std::unique_ptr<Sighting> sighting;  ///< may be null, see Driver::sight
 };
 
-/// Is told of a sandbox that this process changes: before, and when that has ended.
+/// Called before and after this process changes a sandbox.
 using Changes = std::function<void(const std::string& tenant, const std::string& id)>;
 
-/// The sandboxes of all tenants. It keeps nothing itself: what there is, and how it is, lies with the drivers' hosts,
-/// so any number of processes may do this at once. Whatever a tenant asks for, he finds his own sandboxes only; another
-/// one's does not exist for him. A sandbox is known by its id, which is its name with the driver.
+/// The sandboxes of all tenants. It stores no state: the drivers' hosts do, so any number of processes may work at the
+/// same time. A tenant can see only its own sandboxes; for it, others' sandboxes do not exist. A sandbox is identified
+/// by its id, which is its name in the driver.
 ///
 /// Errors beside those of `Driver`: too_many_sandboxes. Reactor thread only.
 class Fleet {
  public:
-  /// What it is given must outlive it.
+  /// The arguments must outlive it.
   Fleet(Tenants* tenants, KeyCache* keys, const Templates* templates)
       : tenants_{tenants}, keys_{keys}, templates_{templates} {}
 
-  /// The id that the sandbox of this wish has. `invalid_field` for a name that no sandbox can have, and for one of the
-  /// form that the server makes itself.
+  /// The id for the sandbox of this wish. `invalid_field` for an invalid name, and for one in the form of the server's
+  /// own ids.
   [[nodiscard]] Task<Result<std::string>> id_for(std::string tenant, Wish wish);
-  /// `not_found` for an unknown template; `sandbox_conflict` for a name that is taken, and for an idempotency key that
-  /// was used for another wish; `not_supported` for one that is to be kept asleep and whose files no volume keeps. What
-  /// `progress` is told first is told when the sandbox can be seen by everybody.
+  /// `not_found` for an unknown template; `sandbox_conflict` for a name that is in use, and for an idempotency key of
+  /// another wish; `not_supported` for a sandbox that should stay after its lease but whose files are on no volume. The
+  /// first call of `progress` comes when the sandbox is visible to all processes.
   [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish, Progress progress = unwatched);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
-  /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is one
-  /// within the tenant.
+  /// Expired sandboxes that are to be removed are left out, so a page may be short. `filter.owner` is an owner within
+  /// the tenant.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
-  /// `not_supported` for one that would lose its files; `too_many_sandboxes` when its key keeps as many as it may.
+  /// `not_supported` for a sandbox that would lose its files; `too_many_sandboxes` if its key has reached its limit of
+  /// kept ones.
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});
-  /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
+  /// Does nothing if the sandbox runs. `ttl` is the length of the new lease.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
-  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it, and it
-  /// stays asleep when that was removed or is over. One that lost its files with its Pod is not made anew behind its
-  /// owner's back.
+  /// Starts a sandbox for a request through the gateway, within the limits of the key that has created it. It stays
+  /// asleep if that key was removed or has expired. A sandbox that has lost its files with its Pod is not started
+  /// without its owner's request.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
-  /// `sandbox_not_found` also for another one than the one that is meant.
+  /// `sandbox_not_found` also if the sandbox does not fulfil `meant`.
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {}, Meant meant = {});
-  /// `get` with a sighting from before.
+  /// Like `get`, with a sighting that was taken before the read.
   [[nodiscard]] Task<Result<Sighted>> sight(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
-  /// To a port of the dialects that sandboxes are made with here; `not_supported` for one that was made elsewhere.
+  /// Connects to a port of a dialect that this server enables; `not_supported` for sandboxes that were created
+  /// elsewhere.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
 
-  /// Those of the tenant's namespace; none where the driver has none.
+  /// The pools of the tenant's namespace; none if the driver has no pools.
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> pools(std::string tenant);
   /// `not_found`
   [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
-  /// Whose sandbox of this id the access token was made for. Nothing if nobody's. Whether the record that it was made
-  /// for is still there is not looked at: its nonce says so.
+  /// The tenant whose sandbox of this id the access token belongs to; nullopt if there is none. The record is not read:
+  /// compare its nonce.
   [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(std::string id, std::string shown);
-  /// Removes what is over, and what a process left half made that was killed, when its lease is over. Any number of
-  /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
+  /// Removes expired sandboxes, and sandboxes that a killed process has left, when their lease is over. Any number of
+  /// processes may do it at the same time. A tenant whose sandboxes cannot be read does not delay the others.
   [[nodiscard]] Task<Result<>> sweep();
 
-  /// Has what is missing in the pools of all tenants made again; the sum of them all.
+  /// Begins to recreate the missing members of all tenants' pools; returns the sums.
   [[nodiscard]] Task<Result<PoolHealth>> heal_pools();
 
   void tell_changes(Changes changes) { changes_ = std::move(changes); }
@@ -138,12 +140,13 @@ class Fleet {
   };
   class Change;
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
-  /// Another request made it, or makes it: what that wanted must be the same, unless any one will do.
+  /// Returns the sandbox that another request has created or is creating. The wishes must be the same, unless any
+  /// sandbox of the name is accepted.
   [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
-  /// The names of its sandboxes that are counted as running, or as kept.
+  /// The names of the key's sandboxes that `counts` selects: running ones, or kept ones.
   [[nodiscard]] Task<Result<std::set<std::string>>> names_of(Driver* driver, ApiKey key,
                                                              bool (*counts)(const Sandbox&));
-  /// A place among those that are kept, until the record says so: two that are stopped at once are two.
+  /// A place among the kept sandboxes, until the record shows it: concurrent stops all count.
   class Keeping {
    public:
     Keeping(std::map<std::string, std::size_t>* all, std::string key) : all_{all}, key_{std::move(key)} {
@@ -159,27 +162,28 @@ class Fleet {
     std::map<std::string, std::size_t>* all_;
     std::string key_;
   };
-  /// Of those that would be kept: `too_many_sandboxes` when there are as many as the key may have.
+  /// Takes a place among the kept sandboxes; `too_many_sandboxes` if the key has reached its limit.
   [[nodiscard]] Task<Result<std::unique_ptr<Keeping>>> admit_kept(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
-  /// Now that the record of another one can be seen by all processes.
+  /// Counts again, after the new record is visible to all processes.
   [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
-  /// The key by whose label the sandbox runs now; nothing when that was removed or is over, and nobody has paid for it.
+  /// The key in the sandbox's label, for which it counts; nullopt if that was removed or has expired.
   [[nodiscard]] Task<Result<std::optional<ApiKey>>> key_of(Sandbox sandbox);
-  /// It takes a place of the key by whose label it is, and one of the caller's, by whose label it goes on.
+  /// Starts a sandbox. It takes a place of the key in its label, and one of the caller's key, to which the label then
+  /// changes.
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key, std::optional<std::chrono::milliseconds> ttl,
                                                   Progress progress);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish);
   [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant);
   [[nodiscard]] Task<> sweep_one(Driver* driver, Sandbox seen);
-  /// The secret from which tokens are made. `unauthenticated` before there was a key.
+  /// The secret from which tokens are derived. `unauthenticated` if there was never a key.
   [[nodiscard]] Task<Result<std::string>> token_secret();
 
   Tenants* tenants_;
   KeyCache* keys_;
   const Templates* templates_;
   Admission admission_;
-  std::map<std::string, std::size_t> being_kept_;  ///< by the digest of the key
+  std::map<std::string, std::size_t> being_kept_;  ///< keyed by the key's digest
   Changes changes_;
 };
 

@@ -21,7 +21,7 @@ Task<> KeyCache::begin_reading() {
 }
 
 Task<> KeyCache::read() {
-  // However it ends, whoever waits goes on.
+  // However the reading ends, the waiting requests go on.
   const auto end = [this](Event* event) {
     reading_.reset();
     event->notify_all();
@@ -59,7 +59,7 @@ Task<Result<std::shared_ptr<const KeyRing>>> KeyCache::current() {
     if (!ring_) {
       co_await reading_ended();
     } else if (!co_await within(reading_since_ + kPatience, reading_ended())) {
-      break;  // a host that is away holds up nobody whose key is known
+      break;  // a host that does not answer must not delay clients with a known key
     }
   }
   if (!ring_) co_return std::unexpected{*failure_};
@@ -91,7 +91,7 @@ Task<Result<ApiKey>> KeyCache::find(std::string presented, std::string source) {
   SKIFF_CO_TRY(auto ring, co_await current());
   auto key = find_key(*ring, presented, wall_now());
   if (key || (read_at_ >= asked && !failure_)) co_return key;
-  // A reading that had begun before may not have seen it.
+  // A reading that began earlier may have missed the key.
   while (read_at_ < asked) {
     Timer timer{co_await boost::asio::this_coro::executor};
     timer.expires_at(read_at_ + kBetweenMisses);

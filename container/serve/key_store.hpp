@@ -17,7 +17,7 @@
 
 namespace skiff::container::serve {
 
-/// Where the keys of a driver lie: with its host, for any number of processes. Reactor thread only.
+/// Stores the keys of a driver on its host, for any number of processes. Reactor thread only.
 class KeyStore {
  public:
   KeyStore() = default;
@@ -25,49 +25,47 @@ class KeyStore {
   KeyStore& operator=(const KeyStore&) = delete;
   virtual ~KeyStore() = default;
 
-  /// Where it is, for people.
+  /// The place of the keys, for people.
   [[nodiscard]] virtual std::string place() const = 0;
-  /// An empty ring when there is none yet.
+  /// Reads the keys; an empty ring if there are none yet.
   [[nodiscard]] virtual Task<Result<KeyRing>> read() = 0;
-  /// Reads, changes and writes as one step: what others change meanwhile is not lost. An error of `edit` changes
-  /// nothing. `edit` may be called more than once.
+  /// Reads, changes and writes as one step: concurrent changes are not lost. If `edit` fails, nothing is changed.
+  /// `edit` may be called more than once.
   [[nodiscard]] virtual Task<Result<>> change(std::function<Result<>(KeyRing&)> edit) = 0;
 };
 
-/// The keys as a server sees them: at most `kFresh` old, so a key that was removed ends that much later. When they
-/// can't be read, those before stay. Reactor thread only.
+/// A server's cache of the keys. It is at most `kFresh` old, so a removed key ends that much later. If the keys cannot
+/// be read, the last ones stay valid. Reactor thread only.
 class KeyCache {
  public:
   static constexpr std::chrono::milliseconds kFresh{1000};
-  /// A key that is not known may have been made just now. Then they are read again, but not more often than this, so
-  /// whoever shows a wrong one waits.
+  /// Shortest time between two reads for unknown keys. An unknown key may be new, so the keys are read again; a client
+  /// with a wrong key waits.
   static constexpr std::chrono::milliseconds kBetweenMisses{100};
 
   /// `store` must outlive it.
   explicit KeyCache(KeyStore* store) : store_{store} {}
 
-  /// Takes the tokens of service accounts, too. `accounts` must outlive it.
+  /// Also accepts tokens of service accounts. `accounts` must outlive it.
   void accept(AccountCache* accounts) noexcept { accounts_ = accounts; }
 
-  /// For so long those are waited for that are newer than the ones that are known, and longer only before there are
-  /// any.
+  /// How long a request waits for newer keys; it waits longer only if there are none yet.
   static constexpr std::chrono::milliseconds kPatience{2000};
 
   [[nodiscard]] Task<Result<std::shared_ptr<const KeyRing>>> current();
-  /// Gives up a reading that goes on. Call it before the object goes away.
+  /// Ends a running read. Call it before the object is destroyed.
   [[nodiscard]] Task<> stop();
-  /// Once at least: from then on there are some to go on with.
+  /// True once keys were read, which stay usable from then on.
   [[nodiscard]] bool has_read() const noexcept { return ring_ != nullptr; }
-  /// Those of all keys, and of the service accounts that have come.
+  /// The tenants of all keys, and of the service accounts that were authenticated.
   [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
-  /// `find_key` in them, or whose token it is. `source`: where it comes from.
+  /// Finds the key, or the service account of a token. `source` is the address of the client.
   [[nodiscard]] Task<Result<ApiKey>> find(std::string presented, std::string source = {});
-  /// Whether a key that was found is still one; so it is while nobody can say. A token of an account is over at its
-  /// end.
+  /// True if a found key is still valid, or if the keys cannot be read. A token of an account ends at its time.
   [[nodiscard]] Task<bool> holds(ApiKey key);
 
  private:
-  /// Has them read, apart from whoever asks: he may leave.
+  /// Begins to read the keys in the background, because the caller may leave.
   [[nodiscard]] Task<> begin_reading();
   [[nodiscard]] Task<> read();
   [[nodiscard]] Task<bool> reading_ended();
@@ -77,7 +75,7 @@ class KeyCache {
   std::optional<TaskGroup> tasks_;
   std::shared_ptr<Event> reading_;
   SteadyTime reading_since_{};
-  std::optional<Error> failure_;  ///< of the last reading
+  std::optional<Error> failure_;  ///< error of the last reading
   std::shared_ptr<const KeyRing> ring_;
   SteadyTime read_at_{};  ///< when the last reading began
 };

@@ -9,8 +9,8 @@
 namespace skiff::container::serve {
 namespace {
 
-/// Another record under the same name has another id, and what is started again has another process, or Pod. Where
-/// two runs could look the same, their connections differ: the first one's ended with it.
+/// A text that differs for each run: another record under the same name has another id, and a restarted sandbox has
+/// another process or Pod. If two runs have the same text, the first one's connections have ended with it.
 std::string run_text(const Sandbox& sandbox) {
   std::string text = sandbox.id + " " + sandbox.address;
   for (const char* detail : {"pid", "pod", "pod_ip", "node"}) {
@@ -63,7 +63,7 @@ void KnownSandboxes::make_room() {
 }
 
 const KnownSandboxes::Way* KnownSandboxes::Known::find(const TokenGrant& grant, WallTime until) const {
-  // Ends are cut to seconds.
+  // Ends are truncated to seconds.
   const WallTime latest = until + kTokenUse + std::chrono::seconds{1};
   const auto found = std::ranges::find_if(ways, [&](const Way& way) {
     return way.scope == grant.scope && way.subject == grant.subject && way.ends >= until && way.ends <= latest;
@@ -125,7 +125,7 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look_at_any
   known->run = run_text(sighted.sandbox);
   known->sighting = std::move(sighted.sighting);
   known->looked_at = known->used_at = now;
-  // The agent that knew the key of a token knows it as long as it runs.
+  // An agent that accepted the key of a token accepts it as long as it runs.
   if (before && before->run == known->run) known->ways = before->ways;
   if (changes == changes_) {
     make_room();
@@ -148,7 +148,7 @@ bool KnownSandboxes::is_absent(const Which& which) {
 }
 
 void KnownSandboxes::note_absent(Which which) {
-  // Whoever needs one of them looks again.
+  // A forgotten entry costs another look.
   if (absent_.size() >= kMostAbsent) absent_.clear();
   absent_.insert_or_assign(std::move(which), std::chrono::steady_clock::now());
 }
@@ -167,7 +167,7 @@ Task<Result<std::string>> KnownSandboxes::nonce(SandboxRef of) {
 Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Look how) {
   SKIFF_CO_TRY(auto known, co_await look(of));
   const WallTime until = wall_now() + grant.lifetime;
-  // What tells of each change by itself is as new as can be.
+  // A sandbox with a sighting is always up to date.
   if (how == Look::known || known->sighting || known->is_away()) {
     if (const Way* way = known->find(grant, until); way != nullptr) co_return way->endpoint;
   }

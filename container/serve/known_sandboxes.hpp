@@ -20,26 +20,26 @@
 
 namespace skiff::container::serve {
 
-/// What the gateway has found out of the sandboxes that run, so that it need not ask for each request. Nobody is told
-/// of one that was removed, stopped or replaced: where the driver can tell (`Driver::sight`) from the next request on,
-/// else for `kFresh` at most, and at once where this process has done it. What is read while it changes is not kept.
-/// While the host does not answer, nobody can change a sandbox either: what was known goes on, for `kAway` at most.
-/// Reactor thread only.
+/// The gateway's cache of running sandboxes, so that it need not ask the host for each request. There are no
+/// notifications about sandboxes that were removed, stopped or replaced. The cache notices it at the next request if
+/// the driver can tell (`Driver::sight`), otherwise within `kFresh`, and at once if this process has done it. Data that
+/// was read during a change is not kept. While the host does not answer, sandboxes cannot change either, so the cached
+/// data is used for at most `kAway`. Reactor thread only.
 class KnownSandboxes {
  public:
-  /// How old it may be where nothing says that it has changed.
+  /// Greatest age of cached data without a sighting.
   static constexpr std::chrono::milliseconds kFresh{1000};
   static constexpr std::chrono::minutes kAway{5};
-  /// For so long the host is waited for where something is known, and where nothing is.
+  /// How long to wait for the host if data is cached, and if none is.
   static constexpr std::chrono::milliseconds kPatience{2'000};
   static constexpr std::chrono::milliseconds kFirstPatience{15'000};
-  /// Sandboxes: those that were asked for last. Each may hold a descriptor.
+  /// Most sandboxes: the most recently used ones are kept. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
   /// What was not there, and is not looked for again for `kFresh`: a stranger's signature has all tenants looked at.
   static constexpr std::size_t kMostAbsent = 10'000;
-  /// Ways of one sandbox: they differ by whom their tokens are for, what they allow and their ends.
+  /// Most endpoints of one sandbox: they differ in their tokens' subjects, scopes and ends.
   static constexpr std::size_t kMostWays = 16;
-  /// For so long a token is used again; it lives that much longer than the request that it was made for may last.
+  /// How long a token is reused; its lifetime is longer than the longest request by this time.
   static constexpr std::chrono::seconds kTokenUse{60};
 
   /// `fleet` must outlive it.
@@ -52,8 +52,9 @@ class KnownSandboxes {
   [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of);
   [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look);
 
-  /// `nonce_of` its record, whether it runs or not. What was not there is not looked for again for `kFresh`, unless this
-  /// process has made it since: so long may the credentials of one be refused that another process has just made.
+  /// `nonce_of` the sandbox's record, whether it runs or not. What was not there is not looked for again for `kFresh`,
+  /// unless this process has made it since: so long may the credentials of one be refused that another process has just
+  /// made.
   [[nodiscard]] Task<Result<std::string>> nonce(SandboxRef of);
 
   void forget(const std::string& tenant, const std::string& id);
@@ -68,10 +69,10 @@ class KnownSandboxes {
   struct Way {
     std::string scope;
     std::string subject;
-    WallTime ends;      ///< of its token
-    Endpoint endpoint;  ///< gives that token alone
+    WallTime ends;      ///< end of its token
+    Endpoint endpoint;  ///< endpoint that returns only that token
     std::chrono::seconds lifetime;
-    std::function<Result<std::string>()> sign;  ///< another one, for that time
+    std::function<Result<std::string>()> sign;  ///< signs another token for `lifetime`
   };
   struct Known {
     std::string run;
@@ -79,21 +80,21 @@ class KnownSandboxes {
     std::unique_ptr<Sighting> sighting;
     SteadyTime looked_at;
     SteadyTime used_at;
-    SteadyTime away_until{};  ///< the host did not answer just now: it is not asked again before that
+    SteadyTime away_until{};  ///< the host did not answer; it is not asked again before this time
     std::vector<Way> ways = {};
     [[nodiscard]] bool is_away() const;
     [[nodiscard]] bool holds() const;
-    /// Whose token lives until then, and hardly longer; null: none.
+    /// The way whose token lives until then, and hardly longer; null if there is none.
     [[nodiscard]] const Way* find(const TokenGrant& grant, WallTime until) const;
-    /// One with a new token, without the host.
+    /// An endpoint with a new token, created without the host.
     [[nodiscard]] std::optional<Endpoint> renewed(const TokenGrant& grant, WallTime until);
   };
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
-  /// The same of one that may be asleep: then what was found is not kept, and its run is empty.
+  /// Like `look`, also for a sleeping sandbox; its data is not kept, and its run is empty.
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look_at_any(SandboxRef of, std::optional<Sandbox>* asleep);
   [[nodiscard]] bool is_absent(const Which& which);
   void note_absent(Which which);
-  /// That it is still what was known before, as far as nobody here has changed it.
+  /// True if the known data may still be used, because this process has not changed the sandbox.
   [[nodiscard]] bool goes_on(const Which& which, const std::shared_ptr<Known>& before) const;
   void make_room();
 
@@ -101,7 +102,7 @@ class KnownSandboxes {
   const std::size_t most_;
   std::map<Which, std::shared_ptr<Known>> known_;
   std::map<Which, SteadyTime> absent_;  ///< when it was looked for
-  std::uint64_t changes_ = 0;           ///< that were told of
+  std::uint64_t changes_ = 0;           ///< number of reported changes
 };
 
 }  // namespace skiff::container::serve

@@ -24,7 +24,7 @@ HttpResponse show_value(unsigned status, const T& value) {
   return json_answer(status, protocol::to_json(value));
 }
 
-/// Of a request whose body may be left out.
+/// Decodes the body of a request, which may be empty.
 template <class T>
 Result<T> body_of(const Call& call) {
   return protocol::decode<T>(call.body.empty() ? std::string_view{"{}"} : std::string_view{call.body});
@@ -36,12 +36,13 @@ HttpResponse made_answer(unsigned status, const Sandbox& sandbox) {
   return answer;
 }
 
-/// As drivers have a grace.
+/// Drivers take a grace in seconds.
 std::chrono::seconds whole_seconds(std::chrono::milliseconds time) {
   return std::chrono::ceil<std::chrono::seconds>(time);
 }
 
-/// When something ends that a key makes: with the key at the latest. A service account goes on by its next token.
+/// The end of an object that a key creates: at the latest with the key. A service account continues with its next
+/// token.
 WallTime no_later_than_key(const ApiKey& key, std::chrono::milliseconds ttl) {
   const WallTime ends = wall_now() + ttl;
   if (!key.expires_ms || key.name.starts_with(kAccountPrefix)) return ends;
@@ -79,8 +80,8 @@ Task<Result<HttpResponse>> health(Call*) {
 
 Task<Result<HttpResponse>> ready(Call* call) {
   if (call->service.draining()) co_return fail(Errc::draining, "this server is about to stop");
-  // Whether the cluster answers is not asked: replicas that all leave because of that serve nobody, and those that know
-  // keys go on with them.
+  // Do not check the cluster: if all replicas became unready because of it, no client would be served, while replicas
+  // with known keys can go on.
   if (!call->service.keys().has_read()) SKIFF_CO_TRY_VOID(co_await call->service.keys().current());
   co_return json_answer(200, R"({"status":"ok"})");
 }
@@ -106,7 +107,8 @@ Task<Result<HttpResponse>> show_key(Call* call) {
 Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<CreateSandbox>(*call));
   SKIFF_CO_TRY(auto idempotency_key, idempotency_key_of(call->http.request().headers));
-  if (body.get_or_create && body.name.empty()) co_return fail(Errc::missing_field, "say of which name", "name");
+  if (body.get_or_create && body.name.empty())
+    co_return fail(Errc::missing_field, "get_or_create needs a name", "name");
   Wish wish{.name = std::move(body.name),
             .get_or_create = body.get_or_create,
             .template_name = std::move(body.template_name),
@@ -137,7 +139,7 @@ Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto made, co_await bring_ups.begin(which, std::move(work), std::move(repeat)));
   if (made) co_return made_answer(made->is_new ? 201 : 200, made->sandbox);
   auto now = co_await fleet.get(call->key.tenant, id);
-  // It was to be seen for a moment only.
+  // The sandbox was visible only for a moment.
   if (!now) co_return std::unexpected{bring_ups.failure(which).value_or(std::move(now.error()))};
   co_return made_answer(202, *now);
 }
@@ -205,7 +207,7 @@ Task<Result<HttpResponse>> make_token(Call* call) {
   const auto left = std::chrono::ceil<std::chrono::seconds>(no_later_than_key(call->key, body.ttl) - wall_now());
   TokenGrant grant{.scope = "", .lifetime = std::max(left, std::chrono::seconds{1})};
   for (const std::string& scope : body.scopes) {
-    // They are separated by blanks where they are signed.
+    // In a token, scopes are separated by blanks.
     if (scope.contains(' ')) co_return fail(Errc::invalid_field, "a scope is one word", "scopes");
     if (scope == "admin" && !call->key.allows(KeyScope::admin)) {
       co_return fail(Errc::insufficient_scope, "a token with the scope admin needs a key with the scope admin");

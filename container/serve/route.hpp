@@ -20,20 +20,20 @@ namespace skiff::container::serve {
 
 class Service;
 
-/// In whose words a route takes requests, answers and refuses.
+/// The API whose formats a route uses for requests, answers and errors.
 enum class Face : std::uint8_t {
-  own,  ///< ours: errors are problem documents (RFC 9457)
-  e2b,  ///< that of E2B's control API: errors are {code, message}
+  own,  ///< the server's own API: errors are problem documents (RFC 9457)
+  e2b,  ///< E2B's control API: errors are {code, message}
 };
 
-/// One request that was let in.
+/// One request that was admitted.
 struct Call {
   Service& service;
   protocol::HttpExchange& http;
-  std::vector<std::string> parameters = {};  ///< of the path, in its order
+  std::vector<std::string> parameters = {};  ///< parameters of the path, in their order
   ApiKey key = {};                           ///< empty for a route without a scope
-  std::string body = {};                     ///< of a route that takes one
-  TraceParent trace = {};                    ///< what it does is a part of this
+  std::string body = {};                     ///< body, if the route takes one
+  TraceParent trace = {};                    ///< parent of the handler's spans
 
   /// The first path parameter.
   [[nodiscard]] const std::string& id() const { return parameters.front(); }
@@ -41,11 +41,11 @@ struct Call {
 
 using Handler = Task<Result<protocol::HttpResponse>> (*)(Call* call);
 
-/// One row of the table. A row without a scope is for everybody; a JSON body has up to `kLongestBody` bytes. The
-/// summary is one sentence without a full stop.
+/// One row of the table. A row without a scope needs no key; a JSON body has up to `kLongestBody` bytes. The summary is
+/// one sentence without a full stop.
 using Route = protocol::service::Route<Handler, std::optional<KeyScope>>;
 
-/// The tags of rows, which say whose API a route belongs to.
+/// The tags of rows, which name the API of a route.
 inline constexpr std::string_view kOwnTag = "sandboxes";
 inline constexpr std::string_view kE2bTag = "e2b";
 [[nodiscard]] inline Face face_of(const Route& route) noexcept {
@@ -57,7 +57,7 @@ inline constexpr std::size_t kLongestBody = std::size_t{1} << 20U;
 /// THE table.
 [[nodiscard]] std::span<const Route> routes();
 
-/// Finds its row for a request.
+/// Finds the row for a request.
 [[nodiscard]] protocol::service::Match find_route(const protocol::HttpRequest& request);
 
 }  // namespace skiff::container::serve

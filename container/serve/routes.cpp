@@ -37,27 +37,33 @@ ApiResponse answer_of_type(unsigned status, std::string_view description) {
 void describe_create(ApiOperation& operation) {
   operation.request = {body_of_type<own::CreateSandbox>()};
   operation.request_required = false;
-  operation.parameters = {{.name = "Idempotency-Key",
-                           .in = ApiParameter::In::header,
-                           .help = "Of the client's choice: the same one makes no second sandbox"}};
+  operation.parameters = {
+      {.name = "Idempotency-Key",
+       .in = ApiParameter::In::header,
+       .help = "Key that the client chooses: a repeated request with it creates no second sandbox"}};
   operation.responses = {
-      answer_of_type<own::SandboxView>(201, "It was made"),
-      answer_of_type<own::SandboxView>(
-          200, "It existed: created before with this Idempotency-Key, or has this name and get_or_create was set"),
-      answer_of_type<own::SandboxView>(202, "It is being made")};
+      answer_of_type<own::SandboxView>(201, "The sandbox was created"),
+      answer_of_type<own::SandboxView>(200,
+                                       "The sandbox existed: it was created with this Idempotency-Key, or it has this "
+                                       "name and get_or_create is set"),
+      answer_of_type<own::SandboxView>(202, "The sandbox is being created")};
   operation.problems = {404, 409, 429, 501, 502};
 }
 
 void describe_list(ApiOperation& operation) {
-  operation.parameters = {
-      {.name = "label", .help = "NAME=VALUE", .schema = R"({"type":"string","pattern":"^[^=]+="})", .repeated = true},
-      {.name = "state",
-       .help = "How they are",
-       .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
-      {.name = "owner", .help = "Whose they are, within the tenant"},
-      {.name = "cursor", .help = "`next` of the page before"},
-      {.name = "limit", .help = "Of a page", .schema = R"({"type":"integer","minimum":1,"maximum":500})"}};
-  operation.responses = {answer_of_type<own::SandboxList>(200, "One page of them")};
+  operation.parameters = {{.name = "label",
+                           .help = "Only sandboxes with this label: NAME=VALUE",
+                           .schema = R"({"type":"string","pattern":"^[^=]+="})",
+                           .repeated = true},
+                          {.name = "state",
+                           .help = "Only sandboxes in this state",
+                           .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+                          {.name = "owner", .help = "Only sandboxes of this owner, within the tenant"},
+                          {.name = "cursor", .help = "`next` of the previous page"},
+                          {.name = "limit",
+                           .help = "Most sandboxes on a page",
+                           .schema = R"({"type":"integer","minimum":1,"maximum":500})"}};
+  operation.responses = {answer_of_type<own::SandboxList>(200, "A page of sandboxes")};
 }
 
 void describe_events(ApiOperation& operation) {
@@ -65,26 +71,26 @@ void describe_events(ApiOperation& operation) {
       "Events `phase` ({phase, detail}: scheduling, pulling, starting), and at the end one `ready` with the sandbox "
       "or `failed` with a problem. For a sandbox that another process brings up, only the last event is sent.";
   operation.responses = {{.status = 200,
-                          .description = "The events",
+                          .description = "A stream of events",
                           .bodies = {{.content_type = std::string{protocol::kEventStreamType},
-                                      // OpenAPI 3.0 has no word for events: readers differ in what one is.
+                                      // OpenAPI 3.0 cannot describe events, and tools disagree about them.
                                       .schema = {.json = "{}"}}}}};
   operation.problems = {404};
 }
 
 void describe_show(ApiOperation& operation) {
   operation.parameters = {{.name = "wait",
-                           .help = "Not before it is up, or can't be brought up, which is an error then",
+                           .help = "ready: answer when the sandbox is up; an error if it cannot be brought up",
                            .schema = R"({"type":"string","enum":["ready"]})"},
                           {.name = "timeout_ms",
-                           .help = "Of that wait, then the answer says how it is",
+                           .help = "Longest wait; after it the answer contains the current state",
                            .schema = R"({"type":"integer","minimum":0,"maximum":600000,"default":30000})"}};
   operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
   operation.problems = {404, 502};
 }
 
 void describe_pools(ApiOperation& operation) {
-  operation.responses = {answer_of_type<own::PoolList>(200, "All of them")};
+  operation.responses = {answer_of_type<own::PoolList>(200, "All pools of the tenant")};
 }
 
 void describe_pool(ApiOperation& operation) {
@@ -99,13 +105,13 @@ void describe_key(ApiOperation& operation) {
 void describe_token(ApiOperation& operation) {
   operation.request = {body_of_type<own::MakeToken>()};
   operation.request_required = false;
-  operation.responses = {answer_of_type<own::TokenView>(201, "It was made")};
+  operation.responses = {answer_of_type<own::TokenView>(201, "The token was created")};
   operation.problems = {404, 409};
 }
 
 void describe_preview(ApiOperation& operation) {
   operation.request = {body_of_type<own::MakePreview>()};
-  operation.responses = {answer_of_type<own::PreviewView>(201, "It was made")};
+  operation.responses = {answer_of_type<own::PreviewView>(201, "The link was created")};
   operation.problems = {404, 501};
 }
 
@@ -123,17 +129,18 @@ void describe_stop(ApiOperation& operation) {
 }
 
 void describe_removal(ApiOperation& operation) {
-  operation.parameters = {{.name = "uid", .help = "Only if it is this one, and not another that has got its name"},
-                          {.name = "state",
-                           .help = "Only while it is so",
-                           .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
-                          {.name = "grace_ms",
-                           .help = "For what runs in it to end by itself",
-                           .schema = R"({"type":"integer","minimum":0,"maximum":300000,"default":2000})"},
-                          {.name = "Idempotency-Key",
-                           .in = ApiParameter::In::header,
-                           .help = "Only the one that was made with it: takes back a creation whose answer was lost"}};
-  operation.responses = {{.status = 204, .description = "Nothing of it is left"}};
+  operation.parameters = {
+      {.name = "uid", .help = "Remove only the sandbox with this uid, and not another one with its name"},
+      {.name = "state",
+       .help = "Remove the sandbox only while it is in this state",
+       .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+      {.name = "grace_ms",
+       .help = "How long processes may take to end by themselves",
+       .schema = R"({"type":"integer","minimum":0,"maximum":300000,"default":2000})"},
+      {.name = "Idempotency-Key",
+       .in = ApiParameter::In::header,
+       .help = "Remove only the sandbox that was created with this key: undoes a creation whose answer was lost"}};
+  operation.responses = {{.status = 204, .description = "The sandbox is removed completely"}};
   operation.problems = {404, 501};
 }
 
@@ -147,7 +154,7 @@ void describe_done(ApiOperation& operation) {
 }
 
 void describe_e2b_answer(ApiOperation& operation, unsigned status) {
-  ApiResponse response{.status = status, .description = "As E2B's API has it"};
+  ApiResponse response{.status = status, .description = "The answer of E2B's API"};
   if (status != kNoContent) response.bodies = {{.content_type = std::string{kJsonType}}};
   operation.responses.push_back(std::move(response));
 }
@@ -161,7 +168,7 @@ void refuses(ApiOperation& operation) {
   operation.problems = {501};
 }
 
-constexpr std::string_view kNotOffered = "Not offered";
+constexpr std::string_view kNotOffered = "Not supported";
 
 constexpr Route row(std::string_view tag, std::string_view method, std::string_view path, std::optional<KeyScope> scope,
                     Body body, Handler handler, void (*describe)(ApiOperation&), std::string_view summary) {
@@ -182,39 +189,39 @@ constexpr auto kE2b = kE2bTag;
 
 // clang-format off
 constexpr Route kRoutes[] = {
-    row(kOwn, "GET",    "/healthz",                       {},     kNone, &own::health,         &describe_done,     "Whether this process is alive"),
-    row(kOwn, "GET",    "/readyz",                        {},     kNone, &own::ready,          &describe_done,     "Whether it takes requests"),
-    row(kOwn, "GET",    "/openapi.json",                  {},     kNone, &own::describe_api,   &describe_done,     "This list"),
-    row(kOwn, "GET",    "/metrics",                       admin,  kNone, &own::show_metrics,   &describe_done,     "Metrics of this process, for Prometheus"),
-    row(kOwn, "GET",    "/v1/me",                         use,    kNone, &own::show_key,       &describe_key,      "What the API key may do"),
+    row(kOwn, "GET",    "/healthz",                       {},     kNone, &own::health,         &describe_done,     "Check that this process is alive"),
+    row(kOwn, "GET",    "/readyz",                        {},     kNone, &own::ready,          &describe_done,     "Check that this process accepts requests"),
+    row(kOwn, "GET",    "/openapi.json",                  {},     kNone, &own::describe_api,   &describe_done,     "Show this document"),
+    row(kOwn, "GET",    "/metrics",                       admin,  kNone, &own::show_metrics,   &describe_done,     "Show the metrics of this process, for Prometheus"),
+    row(kOwn, "GET",    "/v1/me",                         use,    kNone, &own::show_key,       &describe_key,      "Show the API key's name, tenant, scopes and limits"),
     row(kOwn, "POST",   "/v1/sandboxes",                  create, kJson, &own::create,         &describe_create,   "Create a sandbox, and wait until it is up"),
     row(kOwn, "GET",    "/v1/sandboxes",                  use,    kNone, &own::list,           &describe_list,     "List sandboxes"),
     row(kOwn, "GET",    "/v1/sandboxes/{id}",             use,    kNone, &own::show,           &describe_show,     "Show a sandbox, or wait until it is up"),
     row(kOwn, "GET",    "/v1/sandboxes/{id}/events",      use,    kNone, &own::stream_events,  &describe_events,   "Stream the steps until the sandbox is up, as server-sent events"),
     row(kOwn, "DELETE", "/v1/sandboxes/{id}",             create, kNone, &own::remove,         &describe_removal,  "Remove a sandbox with its files"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/stop",        create, kJson, &own::stop,           &describe_stop,     "Stop a sandbox and keep its files"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/start",       create, kNone, &own::start,          &describe_start,    "Run a stopped one again"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Begin its lease anew"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::make_token,     &describe_token,    "Make a token for its agent"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::make_preview,   &describe_preview,  "Create a link that opens one of its ports in a browser"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/start",       create, kNone, &own::start,          &describe_start,    "Start a stopped sandbox again"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Renew the lease of a sandbox"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::make_token,     &describe_token,    "Create a token for the agent of a sandbox"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::make_preview,   &describe_preview,  "Create a link that opens a port of the sandbox in a browser"),
     row(kOwn, "GET",    "/v1/pools",                      use,    kNone, &own::list_pools,     &describe_pools,    "List pools of prestarted sandboxes"),
     row(kOwn, "GET",    "/v1/pools/{id}",                 use,    kNone, &own::show_pool,      &describe_pool,     "Show a pool"),
 
-    row(kE2b, "POST",   "/sandboxes",                     create, kJson, &e2b::create,         &answers<201>,      "Make a sandbox"),
-    row(kE2b, "POST",   "/v2/sandboxes",                  create, kJson, &e2b::create,         &answers<201>,      "Make a sandbox"),
-    row(kE2b, "GET",    "/sandboxes",                     use,    kNone, &e2b::list_running,   &answers<200>,      "List sandboxes that run"),
+    row(kE2b, "POST",   "/sandboxes",                     create, kJson, &e2b::create,         &answers<201>,      "Create a sandbox"),
+    row(kE2b, "POST",   "/v2/sandboxes",                  create, kJson, &e2b::create,         &answers<201>,      "Create a sandbox"),
+    row(kE2b, "GET",    "/sandboxes",                     use,    kNone, &e2b::list_running,   &answers<200>,      "List running sandboxes"),
     row(kE2b, "GET",    "/v2/sandboxes",                  use,    kNone, &e2b::list,           &answers<200>,      "List sandboxes"),
     row(kE2b, "GET",    "/sandboxes/{id}",                use,    kNone, &e2b::show,           &answers<200>,      "Show a sandbox"),
     row(kE2b, "DELETE", "/sandboxes/{id}",                create, kNone, &e2b::kill,           &answers<204>,      "Remove a sandbox with its files"),
-    row(kE2b, "POST",   "/sandboxes/{id}/timeout",        create, kJson, &e2b::set_timeout,    &answers<204>,      "Begin its lease anew"),
-    row(kE2b, "POST",   "/sandboxes/{id}/refreshes",      create, kJson, &e2b::refresh,        &answers<204>,      "Make its lease longer"),
-    row(kE2b, "POST",   "/sandboxes/{id}/connect",        use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach it; start it again if it is paused"),
-    row(kE2b, "POST",   "/v2/sandboxes/{id}/connect",     use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach it; start it again if it is paused"),
+    row(kE2b, "POST",   "/sandboxes/{id}/timeout",        create, kJson, &e2b::set_timeout,    &answers<204>,      "Set the lease of a sandbox"),
+    row(kE2b, "POST",   "/sandboxes/{id}/refreshes",      create, kJson, &e2b::refresh,        &answers<204>,      "Extend the lease of a sandbox"),
+    row(kE2b, "POST",   "/sandboxes/{id}/connect",        use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach a sandbox; start it if it is paused"),
+    row(kE2b, "POST",   "/v2/sandboxes/{id}/connect",     use,    kJson, &e2b::connect,        &answers<200, 201>, "Return how to reach a sandbox; start it if it is paused"),
     row(kE2b, "POST",   "/sandboxes/{id}/pause",          create, kJson, &e2b::pause,          &answers<204>,      "Stop a sandbox and keep its files"),
-    row(kE2b, "POST",   "/sandboxes/{id}/resume",         create, kJson, &e2b::resume,         &answers<201>,      "Run a paused one again"),
-    row(kE2b, "GET",    "/sandboxes/{id}/metrics",        use,    kNone, &e2b::metrics,        &answers<200>,      "What it uses"),
-    row(kE2b, "GET",    "/sandboxes/{id}/logs",           use,    kNone, &e2b::log_lines,      &answers<200>,      "Recent output of its commands"),
-    row(kE2b, "GET",    "/v2/sandboxes/{id}/logs",        use,    kNone, &e2b::logs,           &answers<200>,      "Recent output of its commands"),
+    row(kE2b, "POST",   "/sandboxes/{id}/resume",         create, kJson, &e2b::resume,         &answers<201>,      "Start a paused sandbox again"),
+    row(kE2b, "GET",    "/sandboxes/{id}/metrics",        use,    kNone, &e2b::metrics,        &answers<200>,      "Show the resources that a sandbox uses"),
+    row(kE2b, "GET",    "/sandboxes/{id}/logs",           use,    kNone, &e2b::log_lines,      &answers<200>,      "Show the recent output of a sandbox's commands"),
+    row(kE2b, "GET",    "/v2/sandboxes/{id}/logs",        use,    kNone, &e2b::logs,           &answers<200>,      "Show the recent output of a sandbox's commands"),
     row(kE2b, "PUT",    "/sandboxes/{id}/network",        create, kJson, &e2b::refuse_network, &refuses,           kNotOffered),
     row(kE2b, "POST",   "/sandboxes/{id}/snapshots",      create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),
     row(kE2b, "POST",   "/sandboxes/{id}/fork",           create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),

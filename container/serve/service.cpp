@@ -38,15 +38,16 @@ std::string_view known_method(std::string_view method) {
   return found == kKnown.end() ? kOtherMethod : *found;
 }
 
-/// What a driver has begun to end it finishes, and turns its cancellation off for that: here the caller's stays as it
-/// is.
+/// Runs work with a cancellation state of its own: a driver disables cancellation to finish a removal, which must not
+/// affect the caller.
 template <class T>
 Task<T> apart(Task<T> work) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   co_return co_await boost::asio::co_spawn(executor, std::move(work), use_task);
 }
 
-/// What a key or a link of a tenant takes is the tenant's. A link is for one port, and was given to somebody.
+/// The holder that a request's connection counts for: the tenant, and within it the key or the link. A link is for one
+/// port.
 protocol::Holder place_holder(const Door::Admitted& admitted, const Placed& placed) {
   const std::string& who = admitted.who;
   const bool is_key = who != kByPreview && who != kByAccessToken && who != kBySignature;
@@ -54,29 +55,29 @@ protocol::Holder place_holder(const Door::Admitted& admitted, const Placed& plac
           .part = is_key ? who : who + ' ' + placed.sandbox + ':' + std::to_string(placed.port)};
 }
 
-/// E2B's SDKs make their signed URLs with the address that E2B_SANDBOX_URL says, and no field goes with a link.
+/// E2B's SDKs create signed URLs with the address in E2B_SANDBOX_URL, and a link has no header fields that name the
+/// sandbox.
 constexpr std::string_view kSignedUrl =
-    "a signed URL tells its sandbox by its host alone: start this server with --domain, and set E2B_DOMAIN instead of "
-    "E2B_SANDBOX_URL where the URL is made";
+    "a signed URL names its sandbox only by its host: start this server with --domain, and set E2B_DOMAIN instead of "
+    "E2B_SANDBOX_URL where the URL is created";
 
 bool is_signed_url(const protocol::Target& target) {
   return target.path == "/files" && target.parameter("signature");
 }
 
-/// For somebody who opens the address in a browser. Programs get what they get for every path that is not there.
+/// The page for a user who opens the address in a browser. Programs get the error for an unknown path.
 protocol::HttpResponse own_page() {
-  const protocol::Page page{
-      .title = "skiff serve",
-      .paragraphs = {"This server creates sandboxes, and leads to what runs in them. Programs use "
-                     "it over HTTP; it has no pages of its own.",
-                     "Requests show an API key: X-API-Key: KEY."},
-      .links = {{"/openapi.json", "The API (OpenAPI)"}, {"/healthz", "Whether it is alive"}}};
+  const protocol::Page page{.title = "skiff serve",
+                            .paragraphs = {"This server creates sandboxes and passes requests on to them. Programs use "
+                                           "it over HTTP; it has no pages of its own.",
+                                           "Requests contain an API key: X-API-Key: KEY."},
+                            .links = {{"/openapi.json", "The API (OpenAPI)"}, {"/healthz", "Health of this process"}}};
   return protocol::page_answer(200, page);
 }
 
-/// Where it comes from, as far as its client can't choose that.
+/// The source of a request, as far as the client cannot choose it.
 std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
-  // Some proxies extend the client's field, and others send a second one: what the proxy says is last in both.
+  // Some proxies extend the client's field, and others send a second one: in both cases the proxy's value is last.
   std::string_view forwarded;
   for (const auto& [name, value] : http.request().headers) {
     if (protocol::same_text(name, "X-Forwarded-For")) forwarded = value;
@@ -95,21 +96,21 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
 
 }  // namespace
 
-/// One request on its way, and what the log says of it.
+/// One request, and its entry in the log.
 struct Service::Visit {
   Service& service;
   protocol::HttpExchange& http;
   protocol::service::Match match = {};
   const Route* route = nullptr;         ///< null: the request is passed on, or matches none
-  std::optional<Placed> placed = {};    ///< where it is passed on to
-  std::optional<Error> misplaced = {};  ///< it does not say where in one way
-  Door::Admitted admitted = {};         ///< to what it is passed on to
+  std::optional<Placed> placed = {};    ///< the port to which it is passed on
+  std::optional<Error> misplaced = {};  ///< the parts of the request that name its destination are invalid
+  Door::Admitted admitted = {};         ///< its rights to the sandbox to which it is passed on
   ApiKey key = {};
   std::string request_id = new_id("r");
   std::string who = {};
   std::string tenant = {};
   std::string sandbox = {};
-  std::string path = "-";  ///< of the route, never the client's own
+  std::string path = "-";  ///< path of the route, never the client's own
   std::size_t row = 0;
   Face face = Face::own;
   std::optional<std::chrono::seconds> retry_after = {};
@@ -132,7 +133,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
 
-/// The server's own API, that of E2B's control, and what is passed on to sandboxes.
+/// The steps of a request: to the server's own API, to E2B's control API, or to a sandbox.
 struct Service::Front {
   using Visit = Service::Visit;
   static constexpr std::string_view kNoSuchPath = "there is no such path: the API is listed at /openapi.json";
@@ -205,10 +206,10 @@ struct Service::Front {
     const auto& http = visit->http;
     if (!outcome && is_cluster_fault(outcome.error())) {
       visit->service.stats_.count_cluster_fault();
-      log::error("the cluster does not do its part", {{"request_id", visit->request_id},
-                                                      {"tenant", visit->tenant},
-                                                      {"sandbox", visit->sandbox},
-                                                      {"error", outcome.error().message}});
+      log::error("a request failed because of the cluster", {{"request_id", visit->request_id},
+                                                             {"tenant", visit->tenant},
+                                                             {"sandbox", visit->sandbox},
+                                                             {"error", outcome.error().message}});
     }
     // A refusal is the client's failure (OpenTelemetry, "HTTP spans").
     if (!outcome && http.status() >= kServerError) visit->span.fail(outcome.error());
@@ -236,12 +237,12 @@ struct Service::Front {
     visit->face = face_of(*visit->route);
   }
 
-  /// Everybody may learn which paths there are.
+  /// Routes without a scope, and errors for unknown paths, need no key.
   static Task<Result<>> admit_key(Visit* visit) {
     if (visit->route == nullptr || !visit->route->scope) co_return Result<>{};
     Service& service = visit->service;
     SKIFF_CO_TRY(auto presented, presented_key(visit->http.request().headers));
-    if (presented.empty()) co_return fail(Errc::unauthenticated, "show an API key: X-API-Key");
+    if (presented.empty()) co_return fail(Errc::unauthenticated, "an API key is required: X-API-Key");
     SKIFF_CO_TRY(visit->key,
                  co_await service.keys_.find(std::move(presented), source_of(visit->http, service.options_)));
     SKIFF_CO_TRY_VOID(visit->http.vouch({.who = visit->key.tenant, .part = visit->key.name}));
@@ -273,7 +274,7 @@ struct Service::Front {
       visit->retry_after = visit->service.fleet_.admission().retry_after(call.key, std::chrono::steady_clock::now());
     }
     if (!answer) co_return std::unexpected{std::move(answer.error())};
-    if (visit->http.status() != 0) co_return Result<>{};  // a stream, which has been sent
+    if (visit->http.status() != 0) co_return Result<>{};  // the handler has sent a stream
     co_return co_await visit->http.respond(std::move(*answer));
   }
 
@@ -295,7 +296,7 @@ struct Service::Front {
     if (visit->admitted.redirect) co_return co_await visit->http.respond(std::move(*visit->admitted.redirect));
     auto passed = co_await visit->service.gateway_.pass(visit->http, *visit->placed,
                                                         std::move(visit->admitted.permission), visit->span.here());
-    // One that sleeps, and finds no place.
+    // The sandbox sleeps, and there is no place to start it.
     if (!passed && passed.error().code == Errc::too_many_sandboxes) visit->retry_after = Admission::kRetry;
     co_return passed;
   }
@@ -342,7 +343,7 @@ Task<> Service::keep_to_keys() {
     co_await gateway_.passages().wait_for_one();
     co_await pause(kBetweenLooks);
     auto ring = co_await apart(keys_.current());
-    // When they can't be read, those before stay.
+    // If the keys cannot be read, the last ones stay valid.
     if (!ring) continue;
     const WallTime now = wall_now();
     std::set<std::string, std::less<>> good;
@@ -365,7 +366,7 @@ Task<> Service::keep_to_accounts() {
   }
 }
 
-/// What a drain, a lost node or a quota took from the pools of tenants is made again.
+/// Recreates the members of tenants' pools that were lost by a drain, a lost node or a quota.
 Task<> Service::keep_pools() {
   auto health = co_await fleet_.heal_pools();
   if (health) stats_.note_pools(health->missing, health->failures);
@@ -374,7 +375,7 @@ Task<> Service::keep_pools() {
 Task<> Service::keep_clean() {
   while (!draining_) {
     if (auto swept = co_await apart(fleet_.sweep()); !swept) {
-      log::warning("what is over can't be looked for", {{"error", swept.error().message}});
+      log::warning("cannot look for expired sandboxes", {{"error", swept.error().message}});
     }
     co_await apart(keep_pools());
     if (draining_) break;

@@ -25,18 +25,18 @@
 namespace skiff::container::serve {
 
 struct ServiceOptions {
-  std::string domain = {};      ///< as `parse_domain` gives it; empty: no sandbox has a name of its own
-  bool is_local = false;        ///< the driver is: sandboxes have the size of this machine
+  std::string domain = {};      ///< result of `parse_domain`; empty: sandboxes have no host names
+  bool is_local = false;        ///< the driver is local: sandboxes have the size of this machine
   bool behind_proxy = false;    ///< see GatewayOptions
   SpanExport* spans = nullptr;  ///< null: nothing is traced
-  std::size_t kept = 1'000;     ///< descriptors, at most, for the next request to each of the sandboxes that run
+  std::size_t kept = 1'000;     ///< most descriptors that are kept for the next requests to running sandboxes
 };
 
-/// Sandboxes by an API key: answers every request, whether it is for the control of sandboxes or to be passed on to
-/// one. It has no state but caches, and what is under way. Reactor thread only; it must outlive its requests.
+/// The server: answers every request, both for the control of sandboxes and to a sandbox. Its only state are caches and
+/// running requests. Reactor thread only; it must outlive its requests.
 class Service {
  public:
-  /// What it is given must outlive it.
+  /// The arguments must outlive it.
   Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates templates, ServiceOptions options);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -44,15 +44,15 @@ class Service {
   /// Answers one request.
   [[nodiscard]] Task<> answer(protocol::HttpExchange& http);
 
-  /// From now on nothing new is begun, and /readyz says so.
+  /// From now on the server begins no new work, and /readyz reports it.
   void drain();
   [[nodiscard]] bool draining() const noexcept { return draining_; }
-  /// Ends what is under way beside the requests. Call it when there are none any more.
+  /// Ends all background work. Call it when there are no more requests.
   [[nodiscard]] Task<> stop();
-  /// Removes what is over, again and again, until `drain`.
+  /// Removes expired sandboxes repeatedly, until `drain`.
   [[nodiscard]] Task<> keep_clean();
-  /// Ends what is open when what it hangs on is gone: an API key within `kBetweenLooks` and the time for which keys are
-  /// cached, a service account's token within `kBetweenReviews`.
+  /// End open requests and connections whose credential is gone: an API key within `kBetweenLooks` and the time for
+  /// which keys are cached, a service account's token within `kBetweenReviews`.
   [[nodiscard]] Task<> keep_to_keys();
   [[nodiscard]] Task<> keep_to_accounts();
   static constexpr std::chrono::seconds kBetweenLooks{1};
@@ -68,7 +68,7 @@ class Service {
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
-  /// Connections are counted by whoever serves them.
+  /// Sets the function that counts connections, which the caller serves.
   void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
   [[nodiscard]] std::string metrics() const { return stats_.text(connections_ ? connections_() : 0); }
 
@@ -83,7 +83,7 @@ class Service {
   Fleet fleet_;
   BringUps bring_ups_;
   Followers followers_;
-  FairTurnstile log_turns_;  ///< a tenant's: what an agent tells of a log may be megabytes
+  FairTurnstile log_turns_;  ///< turns of tenants to read logs, which may be megabytes
   Door door_;
   Gateway gateway_;
   Stats stats_;

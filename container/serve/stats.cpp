@@ -22,23 +22,24 @@ void Stats::count(std::size_t row, unsigned status, std::chrono::microseconds to
 
 std::string Stats::text(std::size_t connections) const {
   const MetricsTable table{
-      {requests_.requests("skiff_serve_requests_total",
-                          "Requests by route and class of the answer's status; none: the client left before."),
+      {requests_.requests(
+           "skiff_serve_requests_total",
+           "Requests by route and class of the answer's status; none: the client left before the answer."),
        {.name = "skiff_serve_request_seconds",
-        .help = "How long requests took that were not passed on to a sandbox.",
+        .help = "Duration of requests that the server answered itself.",
         .source = metric::Histograms{seconds_}},
        {.name = "skiff_serve_cluster_faults_total",
         .help = "Requests that failed because the cluster did not answer, failed, or refused the server a right.",
         .source = metric::CounterFrom{[this] { return static_cast<double>(cluster_faults_); }}},
        {.name = "skiff_serve_pool_members_missing",
-        .help = "Members of all pools that were missing when they were last looked at.",
+        .help = "Members that all pools lacked at the last check.",
         .source = metric::Gauge{[this] { return static_cast<double>(pool_missing_); }}},
        {.name = "skiff_serve_pool_fills_failed_total",
-        .help = "Attempts to make missing members that were refused.",
+        .help = "Failed attempts to create missing members of pools.",
         .source = metric::CounterFrom{[this] { return static_cast<double>(pool_failures_); }}},
-       {.name = "skiff_serve_connections",
-        .help = "Connections that are open.",
-        .source = metric::Gauge{[connections] { return static_cast<double>(connections); }}}}};
+       {.name = "skiff_serve_connections", .help = "Open connections.", .source = metric::Gauge{[connections] {
+                                                                          return static_cast<double>(connections);
+                                                                        }}}}};
   return table.text();
 }
 

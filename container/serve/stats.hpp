@@ -11,12 +11,12 @@
 
 namespace skiff::container::serve {
 
-/// What this process has done. Reactor thread only.
+/// The metrics of this process. Reactor thread only.
 class Stats {
  public:
   Stats();
 
-  /// `row` of the route table, or one of the two below.
+  /// Counts an answer. `row` is a row of the route table, or one of the two below.
   void count(std::size_t row, unsigned status, std::chrono::microseconds took);
   /// See `is_cluster_fault`.
   void count_cluster_fault() noexcept { ++cluster_faults_; }
@@ -27,7 +27,7 @@ class Stats {
   [[nodiscard]] std::size_t gateway_row() const noexcept { return gateway_row_; }
   [[nodiscard]] std::size_t no_route_row() const noexcept { return requests_.no_route(); }
 
-  /// In the text format of Prometheus.
+  /// The metrics in the text format of Prometheus.
   [[nodiscard]] std::string text(std::size_t connections) const;
 
  private:

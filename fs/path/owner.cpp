@@ -43,7 +43,7 @@ bool set_rights(std::uint64_t to) {
   return capabilities(SYS_capset, now);
 }
 
-/// Of this thread: what the library offers changes all of them.
+/// Sets the groups of this thread; setgroups(3) would change those of all threads.
 bool set_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }

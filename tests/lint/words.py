@@ -15,7 +15,7 @@ NAMES = {'"folder"'}
 
 # Directories whose comments begin with a subject or a verb: add those that you have rewritten, never take one away.
 CLEANED = {"base", "bench", "container/agent", "container/direct", "container/kube", "container/local", "container/mcp",
-           "container/process", "container/served", "container/trace", "fs", "protocol"}
+           "container/process", "container/sandbox", "container/serve", "container/served", "container/trace", "fs", "protocol"}
 HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Those|One that|What is)\b)")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kLongestTemplates = std::size_t{1} << 20U;
 
-/// A signal asks it to stop, and further ones end it at once, as any command.
+/// The first signal asks the server to stop; further ones end it at once, like any command.
 class StopSignal {
  public:
   explicit StopSignal(Context& context) : signals_{context.signals()}, asked_{context.executor()} {
@@ -156,7 +156,7 @@ class Serve final : public Invocation {
   }
 
  private:
-  /// Null where nothing is traced.
+  /// Opens the export of spans; null where nothing is traced.
   static std::unique_ptr<SpanExport> open_export(const Context& context) {
     auto configuration = read_trace_settings(kube::process_environment);
     if (!context.options().quiet) {

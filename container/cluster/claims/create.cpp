@@ -14,14 +14,14 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
-/// An object's annotations may have 256 KiB together, and the spec is one of them.
+/// An object's annotations may have 256 KiB together; the spec is one of them.
 constexpr std::size_t kLongestClaimSpec = std::size_t{240} << 10U;
 
 bool wants_claim(const SandboxSpec& spec) {
   return !spec.pod.pool.empty() || !spec.pod.template_name.empty();
 }
 
-/// That the controller can make it: it has headless services only.
+/// Checks that the controller can create the sandbox: it supports only headless Services.
 Result<> check_spec(const SandboxSpec& spec) {
   SKIFF_TRY_VOID(check_name(spec.name));
   SKIFF_TRY_VOID(check_size(spec));
@@ -57,7 +57,7 @@ Task<Result<ClaimSource>> source_of(ClaimPools* pools, SandboxSpec spec, Sandbox
   }
   if (source.pool.empty()) co_return source;
   auto pool = co_await pools->find(source.pool);
-  // Who may not look at pools may still claim from one: the controller tells then what is wrong with it.
+  // A user who may not read pools may still claim from one: the controller then reports what is wrong.
   if (!pool && (pool.error().code != Errc::permission_denied || api == SandboxApi::v1alpha1)) {
     co_return std::unexpected{std::move(pool.error())};
   }
@@ -71,7 +71,7 @@ Task<Result<ClaimSource>> source_of(ClaimPools* pools, SandboxSpec spec, Sandbox
   co_return source;
 }
 
-/// PEM; empty when there is no key and none is to be made.
+/// The public key in PEM; empty if there is no key and none is to be created.
 Task<Result<std::string>> public_key(Cluster* cluster, bool makes_key) {
   auto key = co_await cluster->signing_key(makes_key);
   if (key) co_return key->public_pem();
@@ -83,7 +83,7 @@ kube::Resource resource_of(const ClaimPlan& plan) {
   return at(is_claim(plan.object) ? kube::kSandboxClaims : kube::kSandboxes, plan.api);
 }
 
-/// The first releases don't know `spec.warmpool`: there a claim takes from whatever pool its template has.
+/// The first releases do not support `spec.warmpool`: there a claim takes from any pool of its template.
 Task<kube::Outcome<Object>> create_claim(Cluster* cluster, kube::Resource resource, Object object, bool dry_run) {
   auto made = co_await cluster->client().create(resource, object, {.dry_run = dry_run});
   if (made || !made.error().status.message.contains(R"("spec.warmpool")")) co_return made;
@@ -121,7 +121,7 @@ Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
   const kube::Resource resource = resource_of(plan);
   auto made = co_await create_claim(cluster, resource, std::move(plan.object), false);
   if (!made && (made.error().may_have_happened || made.error().already_exists())) {
-    // A lost answer may have been a yes.
+    // After a lost answer the object may exist.
     auto found = co_await cluster->client().get(resource, cluster->namespace_name(), object_name);
     if (found && is_marked(*found, creation)) made = std::move(found);
   }
@@ -130,11 +130,11 @@ Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
   }
   if (!made) co_return std::unexpected{creation_error(std::move(made.error()))};
   if (!plan.policy) co_return std::move(*made);
-  // One of its own goes with it; those of a kind are shared.
+  // The sandbox's own policy is deleted with it; other policies are shared.
   if (!plan.policy->label(labels::kSandbox).empty()) {
     plan.policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
   }
-  // One that is still there, of a sandbox that had this name, selects none of ours as it is.
+  // A remaining policy of an earlier sandbox of this name does not select this one, so replace it.
   SKIFF_CO_TRY_VOID(co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true}));
   co_return std::move(*made);
 }

@@ -52,7 +52,7 @@ bool is_claimed(const Object& object) {
   });
 }
 
-/// The Pods are the controller's.
+/// The controller decides about Pods.
 Result<> refuse_haste(const Removal& how) {
   if (!how.force && !how.grace) return {};
   return fail(Errc::invalid_field,
@@ -63,7 +63,8 @@ Result<> refuse_haste(const Removal& how) {
 Error no_agent(const Object& pod) {
   return bring_up_failure(
       FailureReason::no_agent,
-      "Pod " + pod.name() + " is ready, but its template does not run skiffd: `skiff pool create` makes one that does");
+      "Pod " + pod.name() +
+          " is ready, but its template does not run skiffd: `skiff pool create` creates one that does");
 }
 
 bool has_wanted_state(const Sandbox& sandbox, const SandboxFilter& filter) {
@@ -93,7 +94,7 @@ Task<Result<Object>> ClaimDriver::find(std::string name) {
         co_await cluster_->client().get(at(kind, api), cluster_->namespace_name(), cluster_->object_name(name));
     if (!found && found.error().not_found()) continue;
     if (!found) co_return std::unexpected{std::move(found.error())};
-    // A Sandbox of that name may be the one of somebody's claim, or not ours at all.
+    // A Sandbox of that name may belong to another user's claim, or not be skiff's.
     if (found->label(labels::kManagedBy) == "skiff" && !is_claimed(*found)) co_return std::move(*found);
   }
   co_return std::unexpected{no_such_sandbox(name)};
@@ -176,16 +177,16 @@ Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool i
     body["env"] = spec.env;
     body["labels"] = spec.labels;
   } else if (is_new || body.empty()) {
-    co_return Result<>{};  // its Pod was made with all of this
+    co_return Result<>{};  // its Pod was created with all these values
   }
   std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
   auto done = co_await agent.post(std::move(path), std::move(text));
-  // Whoever waits for it beside us has told it the same.
+  // Another process that waits for the sandbox has sent the same values.
   if (done || done.error().code == Errc::already_initialised) co_return Result<>{};
   if (done.error().code != Errc::unauthenticated) co_return std::unexpected{std::move(done.error())};
   co_return std::unexpected{bring_up_failure(FailureReason::no_agent,
                                              "the template's agent does not accept the tokens of this namespace: "
-                                             "`skiff pool create` makes one that knows its key")};
+                                             "`skiff pool create` creates one that knows its key")};
 }
 
 Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, SteadyTime deadline,
@@ -210,14 +211,14 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
   known["metadata"]["labels"][labels::kSandbox] = labels::label_value(id);
   if (!spec.lease.ttl) known.erase("spec");
   if (spec.pod.agent_port != port) {
-    // The template's choice: whoever lists claims sees no Pod.
+    // The template has chosen the port. Note it, because a list of claims does not read Pods.
     spec.pod.agent_port = port;
     known.merge_patch(spec_patch(spec));
   }
   SKIFF_CO_TRY(auto written, co_await patch(object, std::move(known)));
   progress(Phase::ready, "");
   Sandbox sandbox = describe_claim(written);
-  // The condition may be older than what the agent itself has answered.
+  // The condition may be older than the agent's answer.
   sandbox.state = SandboxState::running;
   sandbox.reason.clear();
   co_return sandbox;
@@ -228,7 +229,7 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   const auto waiting = cluster_->client().transport().wait_until(deadline);
   const std::string name = spec.name;
   const std::string creation = new_id("s");
-  // Generous at first: the lease begins when it answers, and is set right then.
+  // Set a later end at first: the lease begins when the agent answers, and is set again then.
   ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
   SKIFF_CO_TRY(auto plan,
                co_await answered_by(deadline, plan_claim(cluster_, &pools_, std::move(spec), std::move(wish))));
@@ -375,13 +376,13 @@ Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Pr
   SKIFF_CO_TRY(auto object, co_await answered_by(deadline, find(std::move(name))));
   if (judge_claim(object).state == SandboxState::running) co_return describe_claim(object);
   if (judge_claim(object).state == SandboxState::creating) {
-    // Somebody else is at it.
+    // Another process is creating or starting it.
     co_return co_await answered_by(deadline, bring_up(object, object, false, deadline, std::move(progress)));
   }
-  // An agent that has ended has left its Pod behind, which must go first.
+  // The Pod of an agent that has ended still exists, and must be removed first.
   SKIFF_CO_TRY(auto sandbox, co_await answered_by(deadline, suspend(object, {.patience = wait})));
   auto work = resume(object, std::move(sandbox), deadline, std::move(progress));
-  // As it was before: stopped.
+  // Undo it by stopping the sandbox again.
   co_return co_await undo_unless(
       std::move(work), [&](milliseconds patience) { return stop_again(object, patience); }, kLateArrival,
       deadline + kHostPatience);
@@ -403,7 +404,7 @@ Task<Result<bool>> ClaimDriver::stop_again(Object object, milliseconds patience)
   auto now = co_await find(labels::get(object, labels::kName));
   if (!now && now.error().code == Errc::sandbox_not_found) co_return true;
   if (!now) co_return std::unexpected{std::move(now.error())};
-  // Somebody may have removed it, and made another one.
+  // Another client may have removed the sandbox, and created another one.
   if (now->uid() != object.uid()) co_return true;
   const bool waits = patience.count() > 0;
   auto suspended = co_await suspend(std::move(*now), {.wait = waits, .patience = patience});
@@ -468,7 +469,7 @@ Task<Result<protocol::Stream>> ClaimDriver::dial(std::string name, std::uint16_t
 }
 
 Task<std::vector<Check>> ClaimDriver::examine() {
-  // Templates say which image brings the agent.
+  // Templates decide which image contains the agent.
   ClusterQuestions questions{.driver = ClusterDriver::claim,
                              .namespace_name = cluster_->namespace_name(),
                              .inject = false,

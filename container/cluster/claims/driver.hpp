@@ -15,8 +15,8 @@
 namespace skiff::container {
 
 /// Sandboxes that the controller of kubernetes-sigs/agent-sandbox hosts: with a pool or a template a SandboxClaim, else
-/// a bare Sandbox. What is known of them is in that object. A lease is also its lifetime, which the controller ends: a
-/// claim is deleted then with all it has, a Sandbox stays as `ended` and can be started again.
+/// a bare Sandbox. That object stores the sandbox's state. The lease is also the object's lifetime: at its end the
+/// controller deletes a claim with all its objects; a Sandbox stays as `ended` and can be started again.
 class ClaimDriver final : public Driver {
  public:
   /// `cluster` must outlive it.
@@ -25,9 +25,9 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
   [[nodiscard]] std::string place() const override { return "driver claim, namespace " + cluster_->namespace_name(); }
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
-  /// Here and wherever else a sandbox is named: "claim/NAME" is a claim that skiff did not make.
+  /// In all calls, the name "claim/NAME" means a claim that skiff did not create.
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
-  /// Claims come before Sandboxes; by name in each page.
+  /// Lists claims before Sandboxes; each page is sorted by name.
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
   [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
@@ -39,47 +39,48 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
-  /// `invalid_field`: what agent-sandbox has made keeps its network.
+  /// `invalid_field`: the network of agent-sandbox's sandboxes cannot be changed.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
-  /// What a claim's agent is told once it runs (environment, idle time) is not in it.
+  /// The manifest does not contain the values that a claim's agent gets once it runs (environment, idle time).
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
   [[nodiscard]] Task<> close() override { return reach_.stop(); }
 
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
 
  private:
-  /// One page of one kind; its `next` leads to the other one.
+  /// One page of one kind; its `next` leads to the other kind.
   [[nodiscard]] Task<Result<SandboxPage>> list_some(SandboxFilter filter);
-  /// The claim, or the bare Sandbox.
+  /// Finds the claim, or the bare Sandbox.
   [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
   [[nodiscard]] Task<Result<kube::Object>> find_running(std::string name);
-  /// The Sandbox of either; nothing when it has none (yet, or any more).
+  /// The Sandbox of a claim, or the bare Sandbox itself; nullopt if there is none, yet or any more.
   [[nodiscard]] Task<Result<std::optional<kube::Object>>> sandbox_of(kube::Object object);
   /// As it is now: one whose Pod has ended says how by its Pod.
   [[nodiscard]] Task<Sandbox> described(kube::Object object);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(kube::Object object);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(ReachTarget target, std::string owner, TokenGrant grant);
 
-  /// Waits until `awaited` is ready and its agent answers, and tells the agent what no template could know.
+  /// Waits until `awaited` is ready and its agent answers, and sends the agent the values that a template cannot
+  /// contain.
   [[nodiscard]] Task<Result<Sandbox>> bring_up(kube::Object object, kube::Object awaited, bool is_new,
                                                SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
   [[nodiscard]] Task<Result<bool>> stop_again(kube::Object object, std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object, Removal how);
-  /// The other way: `sandbox` is that of `object`.
+  /// Resumes a suspended object; `sandbox` is its Sandbox.
   [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, SteadyTime deadline,
                                              Progress progress);
   [[nodiscard]] Task<Result<Sandbox>> make(ClaimPlan plan, SteadyTime deadline, Progress progress);
-  /// Removes what bears that mark (creation_mark.hpp), if there is any.
+  /// Removes the object with that mark (creation_mark.hpp), if there is one.
   [[nodiscard]] Task<Result<bool>> withdraw(std::string name, std::string creation, std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<>> remove_found(kube::Object object, Removal how);
 
   Cluster* cluster_;
   Reach reach_;
   ClaimPools pools_;
-  Turnstile removals_;  ///< each holds watches of its own open
+  Turnstile removals_;  ///< limits removals, each of which has watches of its own
 };
 
 }  // namespace skiff::container

@@ -21,10 +21,10 @@ using nlohmann::json;
 constexpr std::string_view kSpec = "skiff.dev/spec";
 constexpr std::string_view kForeign = "claim/";
 constexpr std::string_view kPodName = "agents.x-k8s.io/pod-name";
-/// A host name is cut there, and the agent's id is the host name unless it is told another one.
+/// Longest host name. The agent's id is the host name unless it gets another one.
 constexpr std::size_t kLongestHostName = 63;
 
-/// Reasons of the condition Ready that the controller does not get out of by itself.
+/// Reasons of the condition Ready that do not pass by themselves.
 constexpr std::array<std::string_view, 5> kRejections{
     "InvalidMetadata", "EnvVarsInjectionRejected", "VolumeClaimTemplatesError", "TemplateNotFound", "WarmPoolNotFound"};
 
@@ -38,7 +38,7 @@ Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const Ma
   return object;
 }
 
-/// The Pod is the controller's: a list of Pods that are sandboxes of their own must not find it.
+/// The controller owns the Pod: a list of skiff's own Pods must not contain it.
 json template_of(Object pod) {
   labels::put(pod, labels::kComponent, "sandbox-pod");
   json made{{"spec", pod.json.at("spec")}, {"metadata", {{"labels", pod.json.at("metadata").at("labels")}}}};
@@ -53,7 +53,7 @@ const json* variable(const json& container, std::string_view name) {
   return found == env->end() ? nullptr : &*found;
 }
 
-/// The container that our agent is in, as far as the Pod says: one with our usual port, or that is told another one.
+/// The container with our agent: one with the default port, or with a setting for another one.
 const json* agent_container(const Object& pod) {
   const json* containers = pod.find({"spec", "containers"});
   if (containers == nullptr || !containers->is_array()) return nullptr;
@@ -66,7 +66,7 @@ const json* agent_container(const Object& pod) {
   return nullptr;
 }
 
-/// The Pods of a template can't have different texts: the kubelet fills in what differs.
+/// The Pods of a template share one text: the kubelet fills in the differences.
 void take_id_from_pod(json& pod_spec) {
   for (json& container : pod_spec.at("containers")) {
     if (!container.contains("env")) continue;
@@ -79,7 +79,7 @@ void take_id_from_pod(json& pod_spec) {
   }
 }
 
-/// A template's own policy; none for open networks, as the controller's default lets in nobody but its router.
+/// The template's own policy; none for open networks, because the controller's default admits only its router.
 Result<> put_network(json& body, const SandboxSpec& spec, const ManifestContext& context) {
   SKIFF_TRY(auto policy, make_network_policy(spec, context));
   if (!policy) {
@@ -117,7 +117,7 @@ Result<Object> make_sandbox(const SandboxSpec& spec, const ManifestContext& cont
   body["podTemplate"] = template_of(std::move(*pod));
   if (api == SandboxApi::v1beta1) body["service"] = spec.pod.service != ServiceKind::none;
   for (const Object& volume : volumes) {
-    // Named as the Pod's volume (volume-N for ...-vol-N): the controller puts its own claim there.
+    // The name of the Pod's volume (volume-N for ...-vol-N): the controller mounts its own claim there.
     const std::string number = volume.name().substr(volume.name().rfind('-') + 1);
     body["volumeClaimTemplates"].push_back(
         {{"metadata", {{"name", "volume-" + number}}}, {"spec", volume.json.at("spec")}});
@@ -154,7 +154,7 @@ Result<Object> make_template(const PoolSpec& pool, const ManifestContext& contex
   json& body = made.json["spec"];
   body["podTemplate"] = {{"spec", std::move(pod->json["spec"])}};
   take_id_from_pod(body["podTemplate"]["spec"]);
-  // Not the Pod's own labels: a list of sandboxes must not find what only waits in a pool.
+  // Do not use the Pod's own labels: a list of sandboxes must not contain members of a pool.
   body["podTemplate"]["metadata"]["labels"] = {{labels::kPool, labels::label_value(pool.name)}};
   if (!spec.pod.annotations.empty()) body["podTemplate"]["metadata"]["annotations"] = spec.pod.annotations;
   SKIFF_TRY_VOID(put_network(body, spec, context));
@@ -193,7 +193,7 @@ SandboxSpec spec_of(const Object& object) {
   if (known) spec = std::move(*known);
   spec.name = labels::get(object, labels::kName);
   spec.owner = labels::get(object, labels::kOwner);
-  // Those that stay as they are look like anybody's: the spec says which were asked for.
+  // Labels whose names are kept cannot be recognised by their names: the spec says which the user has given.
   std::erase_if(spec.labels, [&](const auto& label) {
     return !labels::is_raw(label.first) || object.label(label.first) != label.second;
   });
@@ -246,7 +246,7 @@ ClaimVerdict judge_claim(const Object& object) {
   }
   const auto ready = object.condition("Ready");
   if (!ready) return {};
-  // The first releases call a Sandbox ready that has no Pod because it shall have none, and a claim repeats that.
+  // In the first releases a Sandbox with 0 replicas is ready, and its claim copies that.
   if (ready->message.contains("replicas is 0")) return {.state = SandboxState::stopped};
   if (ready->status == "True") return {.state = SandboxState::running};
   if (ready->reason == "SandboxSuspended") return {.state = SandboxState::stopped};

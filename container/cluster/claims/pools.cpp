@@ -23,12 +23,12 @@ PoolStatus status_of(const Object& pool, unsigned claims) {
   const auto number = [&](Object::Path path) { return static_cast<unsigned>(pool.integer(path).value_or(0)); };
   PoolStatus status{.name = pool.name(), .available = number({"status", "readyReplicas"}), .active = claims};
   status.total = number({"status", "replicas"}) + claims;
-  // Left out it is 1, by the defaults of the CRD.
+  // The CRD's default is 1.
   status.target = pool.find({"spec", "replicas"}) == nullptr ? 1 : number({"spec", "replicas"});
   return status;
 }
 
-/// The uid of the template that was made with the pool. Somebody else's has no part in it.
+/// The uid of the template that was created with the pool. A template of another user does not own pools.
 std::string template_that_owns(const Object& pool) {
   const json* owners = pool.find({"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array()) return {};
@@ -40,7 +40,7 @@ std::string template_that_owns(const Object& pool) {
   return {};
 }
 
-/// The pool's numbers are of this generation of its spec, as far as the version of the API tells.
+/// True if the pool's numbers belong to this generation of its spec, as far as the API version shows it.
 bool is_current(const Object& pool, std::int64_t generation) {
   const auto observed = pool.integer({"status", "observedGeneration"});
   return !observed || *observed >= generation;
@@ -107,7 +107,7 @@ Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
   Object trial = *planned;
   auto taken =
       co_await cluster_->client().create(at(kube::kSandboxTemplates, version), std::move(trial), {.dry_run = true});
-  // Who applies it again changes it.
+  // Applying the template again would change it, so an existing one is not an error.
   if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error())};
   co_return planned;
 }
@@ -148,7 +148,7 @@ Task<Result<bool>> ClaimPools::take_back(std::string name, SandboxApi api, std::
     if (gone || gone.error().code != Errc::timeout) co_return gone ? Result<bool>{true} : std::move(gone);
     co_return false;
   }
-  // Its template comes first, and may be all there is.
+  // The template is created first, so it may exist without a pool.
   auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
   if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error())};
   if (!alone || !is_marked(*alone, creation)) co_return true;
@@ -189,7 +189,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(check_pool(wanted));
-  // Of a template that exists, which images is said there.
+  // An existing template names its images itself.
   if (wanted.sandbox.pod.template_name.empty()) {
     SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   }
@@ -238,7 +238,7 @@ Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
   for (const Object& claim : claims.items) {
     std::string pool = claim.text({"spec", "warmPoolRef", "name"});
     if (pool.empty()) pool = claim.text({"spec", "warmpool"});
-    // The first releases keep the template alone, which `pool create` gives the pool's name.
+    // The first releases store only the template, which has the pool's name if `pool create` created it.
     if (pool.empty()) pool = claim.text({"spec", "sandboxTemplateRef", "name"});
     if (!claim.is_being_deleted()) ++counts[pool];
   }
@@ -275,7 +275,7 @@ Task<Result<bool>> ClaimPools::remove_within(std::string name, std::chrono::mill
   if (!pool && pool.error().not_found()) co_return false;
   if (!pool) co_return std::unexpected{std::move(pool.error())};
   const std::string owner = template_that_owns(*pool);
-  // In the foreground: it is gone when what waited in it is. Those that were taken belong to their claims.
+  // Delete in the foreground: the pool is gone when its waiting sandboxes are. Taken sandboxes belong to their claims.
   kube::RemoveOptions foreground{.propagation = "Foreground", .uid = pool->uid()};
   auto removed = co_await client.remove(pools, cluster_->namespace_name(), name, std::move(foreground));
   if (removed && !owner.empty()) {

@@ -10,13 +10,13 @@
 
 namespace skiff::container {
 
-/// Pools that the controller of agent-sandbox keeps: a SandboxTemplate that runs skiffd, and a SandboxWarmPool of the
-/// same name, which goes with it. Reactor thread only; the cluster must outlive it.
+/// Pools of agent-sandbox's controller: a SandboxTemplate that runs skiffd, and a SandboxWarmPool of the same name,
+/// which are removed together. Reactor thread only; the cluster must outlive it.
 class ClaimPools final : public Pools {
  public:
   explicit ClaimPools(Cluster* cluster) : cluster_{cluster} {}
 
-  /// With `template_name` only the pool is made, of a template that there is.
+  /// With `template_name` only the pool is created, from an existing template.
   [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
   [[nodiscard]] Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
                                                Progress progress) override;
@@ -25,11 +25,11 @@ class ClaimPools final : public Pools {
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
   [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
 
-  /// What the cluster serves; asked once. `not_supported` when it serves none.
+  /// The API version of the cluster, which is read once. `not_supported` if it has none.
   [[nodiscard]] Task<Result<SandboxApi>> api();
-  /// The pool's object; `not_found` with the remedy.
+  /// The pool's object; `not_found` says how to create one.
   [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
-  /// A pool of that template, that with most sandboxes ready; `not_found` with the remedy.
+  /// The pool of that template with the most ready sandboxes; `not_found` says how to create one.
   [[nodiscard]] Task<Result<std::string>> pool_of_template(std::string template_name);
 
  private:
@@ -39,9 +39,9 @@ class ClaimPools final : public Pools {
                                                         Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
-  /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.
+  /// Creates the pool, after its template if it has one of its own. Both are marked with `creation`.
   [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
-  /// Removes what `creation` has made of them.
+  /// Removes the objects with the mark `creation`.
   [[nodiscard]] Task<Result<bool>> take_back(std::string name, SandboxApi api, std::string creation,
                                              std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<bool>> remove_within(std::string name, std::chrono::milliseconds patience);

@@ -29,12 +29,12 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// So many are deleted at a time; any number wait for their ends.
+/// Number of sandboxes that are deleted at the same time; any number may wait for their ends.
 constexpr std::size_t kRemovalsAtOnce = 32;
-/// As the flags have it.
+/// The longest lease that the flags permit.
 constexpr milliseconds kLongestLease = std::chrono::days{365};
 
-/// The time by which an agent has renewed its lease, as it answers; nothing when it has none, or talks nonsense.
+/// The length of the renewed lease in an agent's answer; nullopt without one, or if the answer is invalid.
 std::optional<milliseconds> renewed_by(const json& answer) {
   const json lease = object_at(answer, "lease");
   const std::optional<std::uint64_t> ttl_ms = number_at(lease, "ttl_ms");
@@ -90,7 +90,7 @@ Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
   if (!spec->pod.pool.empty()) {
     SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(*spec)));
     *spec = std::move(whole);
-    spec->is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
+    spec->is_one_shot = false;  // it needs a record to be found, because its Pod keeps its name in the pool
   }
   co_return co_await prepare_sandbox(cluster_, spec);
 }
@@ -108,7 +108,7 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .pod = object_name,
                    .stopped = false,
                    .expires_at = {}};
-  // The lease begins when the agent does; what is for one run is not told so.
+  // The lease begins when the agent starts. A sandbox for one run has no record that says so.
   record.expires_at = lease_end_text(record.spec.lease, record.spec.wait);
   const bool needs_more =
       record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
@@ -152,8 +152,8 @@ Task<Result<KnownPod>> PodDriver::find_running(std::string name) {
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox sandbox = describe_known(*known);
   if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
-  // Whoever made it was killed before it could: but it is used, so it is not half made. Who may not say so uses it
-  // all the same.
+  // The process that created it was killed before it noted that the sandbox is up. It is in use now, so note it; a
+  // caller without that right may use it, too.
   if (known->record && !known->record->was_up) {
     (void)co_await note_up(cluster_, &*known, known->record->expires_at);
   }
@@ -229,7 +229,7 @@ Task<Result<>> PodDriver::stop(std::string name, Removal how) {
 
 Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
   const ScopeCounter counted{under_way_};
-  // Said first: whoever looks meanwhile sees what is meant.
+  // Write the record first, so that readers see the intention.
   SKIFF_CO_TRY_VOID(co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}}));
   SKIFF_CO_TRY(auto begun, co_await begin_stop(cluster_, &known, how, under_way_ == 1));
   co_return co_await finish_removal(cluster_, std::move(begun), std::move(how));
@@ -278,7 +278,7 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease, milliseco
   AgentClient agent{cluster_->executor(), std::move(endpoint)};
   std::string body = protocol::to_json(lease);
   SKIFF_CO_TRY(auto renewed, co_await agent.post("/v1/lease", std::move(body)));
-  // Without a time it is renewed by the one that the agent has, which others may have changed.
+  // Without a time the agent renews its own lease, whose length others may have changed.
   const auto expires_at = lease_end_text({.ttl = lease.ttl ? lease.ttl : renewed_by(renewed)});
   if (!known.record) {
     if (expires_at) {
@@ -322,7 +322,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   const SandboxSpec& spec = changed->record->spec;
   const std::string& where = context.namespace_name;
   SKIFF_CO_TRY_VOID(co_await apply_network(cluster_, spec, context, &*changed->config_map));
-  // A `start` may have made it since it was looked at.
+  // A `start` may have created the Pod since it was read.
   SKIFF_CO_TRY(auto now, co_await find_sandbox(cluster_, name));
   if (now.pod && now.pod->label(labels::kSandbox) == context.sandbox_id) {
     const std::string kind = network_label(spec.pod);
@@ -334,10 +334,10 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     const json patch{{"spec", std::move(exposure)}};
     auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(changed->config_map->name()),
                                                      kube::PatchKind::merge, patch);
-    // A stopped one has none: `start` makes it as the record says.
+    // A stopped sandbox has no Service: `start` creates it from the record.
     if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error())};
   }
-  // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
+  // Remove a policy that is no longer wanted last, so that the network is never open in between.
   const auto after = owned_objects(spec, context.prefix);
   for (const auto& [resource, object] : before) {
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
@@ -350,7 +350,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
 
 Task<std::vector<Check>> PodDriver::examine() {
   SandboxSpec spec{.name = "doctor"};
-  // Without an agent image, which is a check of its own, any other stands for it in the trial.
+  // Without an agent image, which has its own check, use any other image in the trial.
   if (!cluster_->fill_in_images(spec)) spec.pod.agent_image = spec.image;
   ClusterQuestions questions{.namespace_name = cluster_->namespace_name(),
                              .agent_image = cluster_->options().agent_image,

@@ -23,9 +23,9 @@
 
 namespace skiff::container {
 
-/// Hosts sandboxes as Pods of any cluster, without a controller. A ConfigMap is the record of each and owns all the
-/// rest; what is for one run is a single Pod. Where something goes wrong half way the record goes, and with it the
-/// rest.
+/// Hosts sandboxes as Pods of any cluster, without a controller. Each sandbox has a record, a ConfigMap that owns its
+/// other objects; a sandbox for one run is a single Pod. If a creation fails, the record is deleted, and with it the
+/// other objects.
 class PodDriver final : public Driver {
  public:
   /// `cluster` must outlive it.
@@ -60,35 +60,36 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
-  /// All that is to be known before anything is made; completes the spec.
+  /// Makes all checks before a creation, and completes the spec.
   [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
   [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
                                             Progress progress);
-  /// One that somebody else makes or starts.
+  /// Waits for a sandbox that another process creates or starts.
   [[nodiscard]] Task<Result<Sandbox>> wait_for_others(KnownPod known, SteadyTime deadline, Progress progress);
-  /// From its record, without undoing anything. `mark` says which `start` this is (creation_mark.hpp). Nothing when the
-  /// record is not as it was seen any more: another `start` may have come first, and nothing of its is touched.
+  /// Creates the objects again from the record, without undoing anything. `mark` identifies this `start`
+  /// (creation_mark.hpp). nullopt if the record has changed since it was read: another `start` may have come first, and
+  /// its objects are not touched.
   [[nodiscard]] Task<Result<std::optional<KnownPod>>> make_again(KnownPod known, std::string mark, SteadyTime deadline,
                                                                  Progress progress);
-  /// Undoes it (undo_unless.hpp); nothing to do where nothing is, or another `start`'s.
+  /// Undoes `make_again` (undo_unless.hpp). Does nothing if there is no Pod, or if it belongs to another `start`.
   [[nodiscard]] Task<Result<bool>> stop_again(std::string name, std::string uid, std::string mark,
                                               std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<>> stop_known(KnownPod known, Removal how);
 
-  /// Deletes it, as far as that goes without waiting; nothing when there is none, or it is to stay.
+  /// Deletes the sandbox, without waiting; nullopt if there is none, or if it is to stay.
   [[nodiscard]] Task<Result<std::optional<Departure>>> begin_removing(std::string name, std::string id, Removal how);
 
-  /// Asks a Pod that is Ready for a sign of its agent.
+  /// Waits until the agent of a ready Pod answers.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
 
-  /// And for the external address of its Service, where that is a part of being up.
+  /// Also waits for the external address of its Service if that is required.
   [[nodiscard]] Task<Result<KnownPod>> wait_until_up(KnownPod known, SteadyTime deadline, Progress progress);
 
   Cluster* cluster_;
   Reach reach_;
   PodPools pools_;
-  Turnstile removals_;         ///< while they delete, not while they wait
-  std::size_t under_way_ = 0;  ///< removals, also those that wait
+  Turnstile removals_;         ///< held while deleting, not while waiting
+  std::size_t under_way_ = 0;  ///< number of removals, also of those that wait
 };
 
 }  // namespace skiff::container

@@ -16,12 +16,13 @@ namespace {
 
 using kube::Object;
 
-/// Each is begun by what others have written meanwhile.
+/// Most tries to change a record; each follows a change by another client.
 constexpr int kMostTries = 20;
-/// Looks at single sandboxes while many are listed.
+/// Number of single sandboxes that are read at the same time for a list.
 constexpr std::size_t kLooksAtOnce = 16;
 
-/// The records and Pods of pools have names that sandboxes could have too, and a Pod that was taken keeps its.
+/// Checks the labels, because records and Pods of pools have names that sandboxes could have, too, and a taken Pod
+/// keeps its name.
 bool is_part_of(const Object& object, std::string_view component, std::string_view name) {
   return labels::is_ours(object) && object.label(labels::kComponent) == component &&
          labels::get(object, labels::kName) == name;
@@ -46,7 +47,7 @@ KnownPod read_config_map(Object config_map, WallTime seen_at) {
   return known;
 }
 
-/// The record of that object; nothing when there is none, or it goes.
+/// The record of that object; nullopt if there is none, or if it is being deleted.
 Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string name, std::string object_name) {
   auto found = co_await cluster->client().get(kube::kConfigMaps, cluster->namespace_name(), std::move(object_name));
   if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
@@ -54,7 +55,7 @@ Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string 
   co_return read_config_map(std::move(*found), cluster->client().transport().server_now());
 }
 
-/// The record, and then its Pod.
+/// Reads the record, and then its Pod.
 Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name) {
   KnownPod known;
   std::string namespace_name = cluster->namespace_name();
@@ -73,7 +74,7 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
   co_return known;
 }
 
-/// What is still told of the end of a Pod that is gone; nobody is asked about one that never was.
+/// Finds out how a Pod that is gone has ended, unless it never existed.
 Task<> look_for_end(Cluster* cluster, KnownPod* known) {
   if (known->pod || !known->record || known->record->stopped) co_return;
   const PodRecord& record = *known->record;
@@ -86,8 +87,8 @@ Task<> look_for_end(Cluster* cluster, KnownPod* known) {
   known->end = std::move(end);
 }
 
-/// Until a Pod that is missing is missing for a record that is still as it was: a `stop` between the two looks takes
-/// the Pod too.
+/// Repeats the reads until a missing Pod belongs to an unchanged record: a `stop` between the two reads would remove
+/// the Pod, too.
 Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name) {
   std::string seen;
   for (;;) {
@@ -102,7 +103,7 @@ Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::strin
   }
 }
 
-/// What has the name by its labels, whatever its object is called.
+/// Finds a sandbox by its labels, whatever the name of its object is.
 Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::string id) {
   std::vector<KnownPod> found;
   for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
@@ -110,7 +111,7 @@ Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::s
     selector.append(",").append(labels::kName).append("=").append(labels::label_value(name));
     auto listed =
         co_await cluster->client().list(resource, cluster->namespace_name(), {.label_selector = std::move(selector)});
-    // Who may not list has found all that there is by its name.
+    // A user who may not list can find sandboxes only by their names.
     if (!listed && listed.error().forbidden()) co_return std::unexpected{no_such_sandbox(name)};
     if (!listed) co_return std::unexpected{std::move(listed.error())};
     for (Object& object : listed->items) {
@@ -145,7 +146,7 @@ Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::s
   const std::string object_name = cluster->object_name(name);
   SKIFF_CO_TRY(auto recorded, co_await find_record(cluster, name, object_name));
   const auto is_it = [&id](const KnownPod& known) {
-    // One out of a pool has the id that it had there; its record has kept its own too.
+    // A sandbox from a pool has the id of its Pod in the pool; its record also keeps an id of its own.
     const Object& first = known.config_map ? *known.config_map : *known.pod;
     return id.empty() || first.label(labels::kSandbox) == id || (known.record && known.record->id == id);
   };
@@ -184,13 +185,13 @@ Sandbox describe_known(const KnownPod& known) {
     return sandbox;
   }
   Sandbox alone = describe_pod(*known.pod);
-  alone.was_broken = false;  // nothing is left that could bring it back
+  alone.was_broken = false;  // there is no record that could bring it back
   return alone;
 }
 
 std::string loss_of(const KnownPod& known) {
   const Sandbox before = describe_known(known);
-  // A start that was broken off has stopped it again.
+  // An interrupted start has stopped it again.
   if (!before.was_broken) return known.record->was_up ? std::string{} : known.record->lost_with;
   for (const std::string& text : known.record->spec.pod.volumes) {
     const auto volume = parse_volume(text);
@@ -283,14 +284,14 @@ Task<Result<>> change_label(Cluster* cluster, KnownPod known, std::string label,
   SKIFF_CO_TRY_VOID(co_await put(kube::kConfigMaps, *changed.config_map));
   if (seen.uid().empty()) co_return Result<>{};
   auto patched = co_await put(kube::kPods, seen);
-  // Another Pod has the label by the record.
+  // Another Pod gets the label from the record.
   if (patched || patched.error().not_found() || patched.error().conflict()) co_return Result<>{};
   co_return std::unexpected{std::move(patched.error())};
 }
 
 namespace {
 
-/// Both kinds at once: each of them may have thousands. Gives the first thing that went wrong.
+/// Reads both kinds at the same time: each may have thousands of objects. Returns the first error.
 Task<Result<>> read_both(Cluster* cluster, const SandboxFilter* filter,
                          std::function<void(std::vector<Object> items, bool is_first)> note_pods,
                          std::function<void(std::vector<Object> items, bool is_first)> note_records) {
@@ -311,8 +312,8 @@ Task<Result<>> read_both(Cluster* cluster, const SandboxFilter* filter,
   co_return Result<>{};
 }
 
-/// One that could not be described from the lists: its Pod is in a namespace of its own, or was in none of them, for
-/// which there may be many reasons, since they are of two moments. Nothing when it is gone.
+/// Reads a sandbox that could not be described from the lists: its Pod is in a namespace of its own, or was missing in
+/// the lists, which show two different moments. nullopt if it is gone.
 Task<> look_alone(Cluster* cluster, KnownPod known, std::optional<Sandbox>* sandbox) {
   const std::string name = known.record->spec.name;
   if (known.record->namespace_name == cluster->namespace_name()) {
@@ -343,7 +344,7 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
     if (is_first) records.clear();
     for (Object& config_map : items) {
       records.push_back(read_config_map(std::move(config_map), cluster->client().transport().server_now()));
-      // There may be thousands: what was read from it is not kept twice.
+      // There may be thousands of records: do not keep the parsed data twice.
       if (records.back().record) records.back().config_map->json.erase("data");
     }
   };
@@ -372,7 +373,7 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
   for (std::optional<Sandbox>& sandbox : seen) {
     if (sandbox) recorded.insert_or_assign(sandbox->name, std::move(*sandbox));
   }
-  // One with a record is described by it.
+  // A sandbox with a record is described by its record.
   for (auto& [pod, sandbox] : pods) {
     sandbox.was_broken = false;
     recorded.emplace(sandbox.name, std::move(sandbox));

@@ -11,18 +11,18 @@
 #include "container/cluster/pod_wait.hpp"
 #include "container/cluster/pods/pools.hpp"
 
-/// How pools get back what a drain, a lost node or a quota has taken from them.
+/// Restores members of pools that were lost by a drain, a lost node or a quota.
 namespace skiff::container {
 namespace {
 
-/// Before a pool is looked at that is short.
+/// Pause before a pool that lacks members is filled.
 constexpr std::chrono::milliseconds kBeforeFilling{1'000};
 
 }  // namespace
 
 void PodPools::want_filled(std::string name) {
   const auto [at, is_new] = fillers_.try_emplace(name, false);
-  at->second = !is_new;  // whoever fills it looks once more
+  at->second = !is_new;  // the running filler makes another round
   if (is_new) successors_.spawn("fill a pool", fill_in_turn(std::move(name)));
 }
 
@@ -30,7 +30,7 @@ Task<> PodPools::fill_in_turn(std::string name) {
   const auto done = [this](const std::string* which) { fillers_.erase(*which); };
   const std::unique_ptr<const std::string, decltype(done)> ending{&name, done};
   do {
-    // Those who have taken one make another one just now.
+    // Callers that have taken a member are creating another one at this moment.
     co_await pause(kBeforeFilling);
     fillers_[name] = false;
     auto filled = co_await fill(name);
@@ -46,8 +46,8 @@ void PodPools::note_filling(const std::string& name, std::string trouble) {
     return;
   }
   ++failures_;
-  if (!is_kept_ || (known != troubles_.end() && known->second == trouble)) return;  // said before
-  log::warning("a pool can't be filled", {{"pool", name}, {"place", cluster_->namespace_name()}, {"error", trouble}});
+  if (!is_kept_ || (known != troubles_.end() && known->second == trouble)) return;  // logged before
+  log::warning("a pool cannot be filled", {{"pool", name}, {"place", cluster_->namespace_name()}, {"error", trouble}});
   troubles_.insert_or_assign(name, std::move(trouble));
 }
 
@@ -62,7 +62,7 @@ Task<Result<PoolHealth>> PodPools::heal() {
   co_return health;
 }
 
-/// What holds up those that are there, or else refuses those that are missing.
+/// The reason why existing members are not ready, or else why missing ones are refused.
 Task<std::string> PodPools::why_short(const View* view) {
   for (const kube::Object& pod : view->pods) {
     if (member_state(pod) != MemberState::free || can_be_taken(pod)) continue;

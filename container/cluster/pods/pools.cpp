@@ -31,18 +31,18 @@ using kube::Object;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// Requests at a time while Pods are made or removed.
+/// Number of requests at the same time while Pods are created or removed.
 constexpr std::size_t kPodsAtOnce = 16;
-/// Each round is begun by what others have done meanwhile.
+/// Most rounds; each follows a change by another client.
 constexpr int kMostRounds = 20;
-/// A client that finds its Pods taken under its hands looks again.
+/// Most reads of a pool whose Pods are taken by other clients.
 constexpr int kMostLooks = 3;
-/// Agents that don't answer, one after the other, are not an accident.
+/// Most agents in a row that do not answer.
 constexpr int kMostDeadAgents = 3;
-/// What may pass by itself (a first pull that failed, no room yet) does so within this time, or not.
+/// How long a pool waits for problems that may pass by themselves: a first pull that failed, no room yet.
 constexpr milliseconds kTroublePatience{10'000};
 
-/// For what is made in the place of a Pod that was taken, when nobody has anything else to do.
+/// How long `close` waits for the successors of taken Pods.
 constexpr std::chrono::seconds kSuccessorPatience{10};
 
 std::string free_selector(std::string_view pool) {
@@ -55,7 +55,7 @@ std::uint32_t random_number() {
   return std::bit_cast<std::uint32_t>(bytes);
 }
 
-/// Of those who take at once each makes one Pod, so no two may choose the same number; `fill` chooses lower ones.
+/// A random number for a successor: concurrent callers must not choose the same one. `fill` uses lower numbers.
 unsigned successor_number() {
   constexpr std::uint32_t kSuccessors = 1'000'000'000;
   return kFirstSuccessor + random_number() % kSuccessors;
@@ -76,7 +76,7 @@ std::unexpected<Error> no_templates() {
   return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
 }
 
-/// True for a refusal that any other agent would give too.
+/// True for a refusal that every other agent would give, too.
 bool is_ones_own_fault(const Error& error) {
   return error.code == Errc::invalid_field || error.code == Errc::unknown_field || error.code == Errc::missing_field ||
          error.code == Errc::invalid_request || error.code == Errc::payload_too_large;
@@ -136,14 +136,14 @@ Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, u
   context.sandbox_id = new_id("s");
   SKIFF_CO_TRY(auto pod, make_member(view->pool, view->record, context, number));
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
-  // Somebody else had the same idea, or the answer was lost: the next round sees it.
+  // Another client has created the same Pod, or the answer was lost: the next round notices it.
   if (made || made.error().already_exists() || made.error().may_have_happened) co_return Result<>{};
   co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
 Task<Result<>> PodPools::remove_member(Object pod) {
   kube::Client& client = cluster_->client();
-  // Marked first, so that nobody takes it while it is deleted. Whoever was faster has it.
+  // Mark it first, so that no client takes it while it is being deleted. If a client was faster, it keeps the Pod.
   if (member_state(pod) != MemberState::leaving) {
     auto marked =
         co_await client.patch(kube::kPods, pod.namespace_name(), pod.name(), kube::PatchKind::json, leave_patch(pod));
@@ -360,13 +360,13 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(), record_name);
   if (!record && record.error().not_found()) co_return false;
   if (!record) co_return std::unexpected{std::move(record.error())};
-  // The record of a sandbox "pool-NAME" has that name too.
+  // The record of a sandbox "pool-NAME" has that name, too.
   if (record->label(labels::kComponent) != "pool") co_return false;
-  // What waits goes with its owner; what was taken has another one.
+  // Waiting Pods are deleted with their owner; taken Pods have another owner.
   kube::RemoveOptions this_one{.uid = record->uid()};
   auto removed = co_await cluster_->client().remove(kube::kConfigMaps, cluster_->namespace_name(), record_name,
                                                     std::move(this_one));
-  // A conflict: somebody else has removed it, and made another one of that name.
+  // A conflict means that another client has removed the record, and created another one of that name.
   if (!removed && (removed.error().not_found() || removed.error().conflict())) co_return false;
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
@@ -412,7 +412,7 @@ Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::o
     std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
     if (pods.empty() && is_part) continue;
     if (pods.empty()) co_return std::nullopt;
-    // Clients that come together don't all begin with the same one.
+    // Clients that come together should not all begin with the same Pod.
     std::ranges::rotate(pods, pods.begin() + static_cast<std::ptrdiff_t>(random_number() % pods.size()));
     for (const Object& pod : pods) {
       auto taken = co_await client.patch(kube::kPods, pod.namespace_name(), pod.name(), kube::PatchKind::json,
@@ -460,7 +460,7 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Objec
     }
     Object& pod = claimed->pod;
     const std::string id = labels::get(pod, labels::kSandbox);
-    // Beside the binding, and whatever becomes of that: the pool has one less.
+    // Run this at the same time as the binding, and even if that fails, because the pool has lost a member.
     successors_.spawn("successor", make_successor(spec.pod.pool, claimed->left));
     Result<> limited;
     Result<> bound = std::unexpected{Error{}};

@@ -17,24 +17,24 @@
 
 namespace skiff::container {
 
-/// A sandbox out of a pool: it is the caller's alone, and its agent has the caller's environment, labels and lease.
+/// A sandbox from a pool: it belongs to the caller, and its agent has the caller's environment, labels and lease.
 struct TakenSandbox {
   kube::Object pod;
   std::string id;
 };
 
-/// A Pod with its new names and owner, which its agent doesn't know of yet.
+/// A Pod with its new names and owner, which its agent does not know yet.
 struct ClaimedPod {
   kube::Object pod;
-  std::optional<std::size_t> left = {};  ///< how many others were waiting then, ready or not; none: not all were seen
+  std::optional<std::size_t> left = {};  ///< number of other waiting members, ready or not; empty: not all were read
 };
 
-/// Pools that no controller keeps: whoever takes a Pod makes the next one. Reactor thread only; what it is made with
-/// must outlive it.
+/// Pools without a controller: a caller that takes a Pod creates the next one. Reactor thread only; the arguments must
+/// outlive it.
 class PodPools final : public Pools {
  public:
   PodPools(Cluster* cluster, Reach* reach) : cluster_{cluster}, reach_{reach}, successors_{cluster->executor()} {}
-  /// Waits until what was taken has its successor; call it before the object goes away.
+  /// Waits for the successors of taken Pods; call it before the object is destroyed.
   [[nodiscard]] Task<> close();
 
   [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
@@ -46,37 +46,36 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
   [[nodiscard]] Task<Result<PoolHealth>> heal() override;
 
-  /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
-  /// another Pod than the pool makes.
+  /// The spec with the pool's decisions, as a Pod of its own would need it. `invalid_field` if it asks for another Pod
+  /// than the pool's.
   [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
-  /// Limits what the sandbox of that id can reach.
+  /// Applies the network policy of the sandbox with that id.
   using Limit = std::function<Task<Result<>>(std::string id)>;
 
-  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and makes one Pod
-  /// in its place, without waiting for that. From now on `record` owns the Pod. Nothing when none is ready: make a cold
-  /// one, and say so. A failed or cancelled call leaves no Pod.
+  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and creates its
+  /// successor, without waiting for that. From then on `record` owns the Pod. nullopt if none is ready: create a cold
+  /// one, and report it. A failed or cancelled call leaves no Pod.
   [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record, Limit limit);
 
-  /// The first half of `take`. Without a record nobody owns the Pod, and the caller must remove it.
+  /// The first half of `take`. Without a record the Pod has no owner, and the caller must remove it.
   [[nodiscard]] Task<Result<std::optional<ClaimedPod>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
-  /// Makes what is missing, and removes what is too much.
+  /// Creates missing members, and removes surplus ones.
   [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
 
  private:
-  /// A pool as it is now.
+  /// The current state of a pool.
   struct View {
     PoolSpec pool;
     kube::Object record;
     std::vector<kube::Object> pods = {};
   };
-  /// Without its Pods.
+  /// Reads a pool without its Pods.
   [[nodiscard]] Task<Result<View>> find(std::string name);
-  /// With all of them, also those that were taken.
+  /// Reads a pool with all Pods, also those that were taken.
   [[nodiscard]] Task<Result<View>> look(std::string name);
-  /// What a new Pod must say beside its spec.
+  /// The values for a new Pod that are not in its spec.
   [[nodiscard]] Task<Result<ManifestContext>> member_context();
-  /// Makes one Pod, if the pool may have more than `left`. What fails here the next `fill` does.
-  /// Of a pool one fills it at a time, however many have asked for it.
+  /// Fills a pool in the background. One task at a time fills a pool; further calls make it run once more.
   void want_filled(std::string name);
   [[nodiscard]] Task<> fill_in_turn(std::string name);
   void note_filling(const std::string& name, std::string trouble);
@@ -103,11 +102,11 @@ class PodPools final : public Pools {
   Cluster* cluster_;
   Reach* reach_;
   TaskGroup successors_;
-  std::map<std::string, bool, std::less<>> fillers_;          ///< pools that are being filled; true: and then once more
-  std::map<std::string, std::string, std::less<>> troubles_;  ///< of pools, why they can't be filled
-  bool is_kept_ = false;                                      ///< by a process that looks at them again and again
-  std::uint64_t failures_ = 0;                                ///< to fill one
-  std::map<std::string, unsigned, std::less<>> sizes_;        ///< of pools, when they were last asked for a spec
+  std::map<std::string, bool, std::less<>> fillers_;  ///< pools that are being filled; true: fill once more afterwards
+  std::map<std::string, std::string, std::less<>> troubles_;  ///< why pools cannot be filled, by pool
+  bool is_kept_ = false;                                      ///< this process checks the pools regularly
+  std::uint64_t failures_ = 0;                                ///< number of failed attempts to fill a pool
+  std::map<std::string, unsigned, std::less<>> sizes_;        ///< sizes of pools when their specs were last read
 };
 
 }  // namespace skiff::container

@@ -22,7 +22,7 @@ constexpr std::chrono::minutes kBeingMade{1};
 /// Why a sandbox whose Pod is gone does not run, if nobody wrote down a cause.
 constexpr std::string_view kDeleted = "its pod was deleted: by a drain of its node, or by somebody";
 
-/// Also for the moment in which its containers have ended and its phase does not say so yet.
+/// True if the Pod has ended, even if its containers have ended and its phase does not show it yet.
 bool has_ended(const kube::Object& pod) {
   const std::string phase = kube::pod_phase(pod);
   if (phase == "Succeeded" || phase == "Failed") return true;
@@ -38,7 +38,8 @@ struct StateNow {
   bool was_broken = false;
 };
 
-/// Of one that is over. Whatever nobody has written down as its own end is kept, and `start` runs it again.
+/// The state of a Pod that has ended. Unless it is recorded as its own end, the sandbox is kept, and `start` runs it
+/// again.
 StateNow state_at(const PodEnd& end) {
   if (is_own_end(end.by)) return {SandboxState::ended, end.why};
   return {SandboxState::failed, end.why, end.by != EndedBy::deadline};
@@ -60,7 +61,7 @@ StateNow state_of(const kube::Object& pod) {
   if (phase == "Running" && !silent.empty()) return {SandboxState::running, silent};
   const PodVerdict verdict = judge_pod(pod);
   if (verdict.failure && verdict.is_final) return {SandboxState::failed, verdict.detail};
-  // One that has answered before and now does not, for a while, is busy rather than new.
+  // An agent that answered before and does not answer now is busy rather than new.
   if (phase == "Running") return {SandboxState::running, verdict.detail};
   std::string how{phase_word(verdict.phase)};
   if (!verdict.detail.empty()) how.append(": ").append(verdict.detail);
@@ -90,7 +91,7 @@ bool is_at_deadline(const Sandbox& sandbox) {
   return was_ended_by(sandbox, EndedBy::deadline);
 }
 
-/// An agent of an older release says nothing as it ends, whatever the cause: its record says when its lease was over.
+/// True if the lease was over. Agents of older releases leave no last word, so the record's end of the lease decides.
 bool had_its_time(const Sandbox& sandbox) {
   const auto ended_at = sandbox.details.find("ended_at");
   const bool is_unsaid = was_ended_by(sandbox, EndedBy::unsaid) && ended_at != sandbox.details.end();
@@ -138,12 +139,12 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
                                          " is not a record of a sandbox: " + why + "; remove it by `skiff rm`");
   };
   PodRecord record;
-  // A newer skiff may have written fields that are not known here.
+  // A newer skiff may have written unknown fields.
   std::vector<std::string> ignored;
   auto spec = protocol::decode<SandboxSpec>(config_map.text({"data", "spec"}), {}, &ignored);
   if (!spec) return refuse(spec.error().message);
   record.spec = std::move(*spec);
-  // One out of a pool has kept the id that it had there; the label is the record's own, and stays.
+  // A sandbox from a pool keeps its id in the pool; the label has the record's own id.
   record.id = config_map.text({"data", "id"});
   if (record.id.empty()) record.id = config_map.label(labels::kSandbox);
   record.namespace_name = config_map.text({"data", "namespace"});
@@ -216,7 +217,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   sandbox.state = pod->state;
   sandbox.reason = pod->reason;
   auto details = pod->details;
-  details.merge(sandbox.details);  // what the Pod does not know
+  details.merge(sandbox.details);  // details that the Pod does not have
   sandbox.details = std::move(details);
   sandbox.was_broken = pod->was_broken;
   if (had_its_time(sandbox)) {
@@ -225,7 +226,8 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     sandbox.was_broken = false;
   }
   const bool has_content = record.was_up || record.begun_at;
-  // Whoever made it was killed before it could say that it is up: it would have given up by now.
+  // The process that created it was killed before it noted that the sandbox is up; otherwise it would have given up by
+  // now.
   const auto made = config_map.created();
   const bool is_late = made && now - *made >= kBeingMade + record.spec.wait;
   if (!has_content && is_late) sandbox.was_never_up = true;
@@ -261,7 +263,7 @@ Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map,
 }
 
 Sandbox describe_damaged(const kube::Object& config_map, const Error& damage) {
-  // A newer skiff may have written it, and what it is the record of may live.
+  // A newer skiff may have written the record, and its sandbox may be alive.
   const std::string expires = config_map.text({"data", "expires_at"});
   return {.name = labels::get(config_map, labels::kName),
           .id = config_map.label(labels::kSandbox),

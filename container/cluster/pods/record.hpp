@@ -11,43 +11,43 @@
 
 namespace skiff::container {
 
-/// What is known of a sandbox for as long as it exists, also while it is stopped: a ConfigMap, which owns all the rest.
+/// The record of a sandbox, which exists even while the sandbox is stopped: a ConfigMap, which owns the other objects.
 struct PodRecord {
   SandboxSpec spec = {};
   std::string id = {};
-  std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
-  std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
-  std::string pod_uid = {};         ///< of the Pod that was up last; empty: look it up
-  std::string node = {};            ///< where that Pod was
-  std::string started_at = {};      ///< RFC 3339: since when it was there
-  std::string service_uid = {};     ///< of its Service, likewise
-  std::string start = {};           ///< which `start` was the last one (creation_mark.hpp); empty: none
+  std::string namespace_name = {};  ///< namespace of its objects: with --namespace-per-sandbox not the record's
+  std::string pod = {};             ///< name of the Pod; a Pod from a pool has another name than the record
+  std::string pod_uid = {};         ///< uid of the last Pod that was up; empty: read the Pod
+  std::string node = {};            ///< node of that Pod
+  std::string started_at = {};      ///< RFC 3339: when the Pod began to run there
+  std::string service_uid = {};     ///< uid of its Service, likewise
+  std::string start = {};           ///< mark of the last `start` (creation_mark.hpp); empty: none
   bool stopped = false;
-  bool was_up = false;  ///< since it was last made or started: a Pod that is not there is gone then
-  /// How the Pod before this one ended, where that took files along which no volume keeps; empty: none did.
+  bool was_up = false;  ///< it was up since its last creation or start, so a missing Pod is gone
+  /// How the previous Pod ended, if files outside of volumes were lost with it; else empty.
   std::string lost_with = {};
-  std::optional<std::string> begun_at = {};    ///< RFC 3339: when it was last started; none: when it was made
+  std::optional<std::string> begun_at = {};    ///< RFC 3339: time of the last start; empty: since its creation
   std::optional<std::string> expires_at = {};  ///< RFC 3339
 };
 
-/// When a lease is over that begins at the latest after `wait`; nothing for one without an end.
+/// The end of a lease that begins at the latest after `wait`; nullopt for a lease without an end.
 [[nodiscard]] std::optional<std::string> lease_end_text(const Lease& lease, std::chrono::milliseconds wait = {});
 
-/// Its ConfigMap. `name` is the ConfigMap's.
+/// The ConfigMap of a record. `name` is the ConfigMap's name.
 [[nodiscard]] kube::Object make_record(const PodRecord& record, const std::string& namespace_name,
                                        const std::string& name);
-/// `invalid_field` when somebody else wrote into it.
+/// `invalid_field` if the record is damaged.
 [[nodiscard]] Result<PodRecord> read_record(const kube::Object& config_map);
 
-/// The sandbox that a Pod without a record is.
+/// Describes a Pod without a record as a sandbox.
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
-/// The one that a record is, together with what its Pod alone would be; null: there is no Pod. `now`: by the clock of
-/// the API server, as its times are.
+/// Describes a sandbox by its record and by the description of its Pod alone; null: there is no Pod. `now` is the API
+/// server's time, like the times in objects.
 [[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod,
                                WallTime now);
-/// One whose Pod can't be looked at, and why: it is what its record knows last.
+/// Describes a sandbox whose Pod cannot be read by its record, with the reason.
 [[nodiscard]] Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why);
-/// One whose record can't be read, and why.
+/// Describes a sandbox whose record cannot be read, with the reason.
 [[nodiscard]] Sandbox describe_damaged(const kube::Object& config_map, const Error& damage);
 
 }  // namespace skiff::container

@@ -15,7 +15,7 @@
 #include "container/cluster/pods/remove.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
-/// How a sandbox that does not run is made again from its record.
+/// Starts a sandbox that does not run again from its record.
 namespace skiff::container {
 namespace {
 
@@ -23,7 +23,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Looks at a record that others change meanwhile.
+/// Most reads of a record that others change at the same time.
 constexpr int kMostStarts = 20;
 
 }  // namespace
@@ -41,13 +41,13 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
       co_return fail(Errc::invalid_field, "\"" + name + "\" belonged to `skiff run` and cannot be started again",
                      "name");
     }
-    // An answer may have been lost: then it is this one that the record speaks of.
+    // If an answer was lost, the record's mark is that of this call.
     if (now.state == SandboxState::creating && known.record->start != mark) {
       co_return co_await answered_by(deadline, wait_for_others(std::move(known), deadline, std::move(progress)));
     }
     const std::string uid = known.config_map->uid();
     auto work = make_again(std::move(known), mark, deadline, progress);
-    // As it was before: stopped.
+    // Undo it by stopping the sandbox again.
     auto up = co_await undo_unless(
         std::move(work), [&](milliseconds patience) { return stop_again(name, uid, mark, patience); }, kLateArrival,
         deadline + kHostPatience);
@@ -74,9 +74,9 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
   const milliseconds wait = std::max(left, milliseconds{1});
   const PodRecord before = *known.record;
-  // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
-  // Another `start` makes its Pod after it has changed the record, so where this one is the first to change it, it is
-  // none of theirs.
+  // Find the old Pod, which has the name of the new one; a `stop` may not have waited for its end. Another `start`
+  // creates its Pod after it has changed the record, so if this call is the first to change the record, the Pod is not
+  // another `start`'s.
   SKIFF_CO_TRY(auto old, co_await find_pod(cluster_, before.namespace_name, before.pod, before.id));
   json data{
       {"stopped", "false"},    {"was_up", "false"}, {"begun_at", rfc3339(cluster_->client().transport().server_now())},
@@ -85,7 +85,7 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   data["start"] = std::move(mark);
   const std::string lost_with = loss_of(known);
   data["lost_with"] = lost_with.empty() ? json{} : json(lost_with);
-  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
+  // A Pod from a pool cannot come back: the new Pod has the sandbox's own name.
   data["pod"] = known.config_map->name();
   const auto expires_at = lease_end_text(before.spec.lease, wait);
   data["expires_at"] = expires_at ? json(*expires_at) : json{};
@@ -100,7 +100,7 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
                    .limit = wait};
     SKIFF_CO_TRY_VOID(co_await remove_this(cluster_, std::move(which), {.patience = wait}));
   }
-  // What is left of it after the old one has gone.
+  // The time that is left after the old Pod is gone.
   record.spec.wait =
       std::max(std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()), milliseconds{1});
   ManifestContext context{
@@ -109,7 +109,8 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   SKIFF_CO_TRY(auto ready,
                co_await make_pod_ready(cluster_, std::move(record), std::move(changed), std::move(context), progress));
   SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
-  // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
+  // A `stop`, or another `start` that was interrupted before its Pod was visible, may have changed the record, which
+  // decides.
   if (up.config_map->text({"data", "stopped"}) == "true") {
     co_return fail(Errc::sandbox_conflict, "sandbox \"" + up.record->spec.name + "\" was stopped while it was starting",
                    "name");
@@ -121,9 +122,9 @@ Task<Result<bool>> PodDriver::stop_again(std::string name, std::string uid, std:
   auto known = co_await find_sandbox(cluster_, std::move(name));
   if (!known && known.error().code == Errc::sandbox_not_found) co_return true;
   if (!known) co_return std::unexpected{std::move(known.error())};
-  // Somebody may have removed it, and made another one.
+  // Another client may have removed the sandbox, and created another one.
   if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return true;
-  // Or started it after us: the Pod is theirs then, or they wait for ours.
+  // Or another client has started it after this call: then the Pod is theirs, or they wait for this one.
   const PodRecord& record = *known->record;
   if (record.start != mark && !record.stopped) co_return true;
   SKIFF_CO_TRY(auto pod, co_await find_pod(cluster_, record.namespace_name, record.pod, record.id));

@@ -332,6 +332,6 @@ def test_a_pool_heals_after_a_drain_and_a_quota(world, pool):
         world.cluster.api.request("POST", f"/api/v1/namespaces/{world.home.name}/pods/{name}/eviction", {
             "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": world.home.name}})
     until(lambda: status().get("missing") == 1 and "exceeded quota: little" in status()["reason"], 60, "one of them, and why no more")
-    until(lambda: any("a pool can't be filled" in server.told() for server in world.pair), 60, "a line about it")
+    until(lambda: any("a pool cannot be filled" in server.told() for server in world.pair), 60, "a line about it")
     world.home.delete("resourcequota/little")
     until(lambda: status()["available"] == 2, 60, "both of them")
