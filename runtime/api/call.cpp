@@ -72,6 +72,11 @@ Task<Result<>> Call::no_content() {
   co_return co_await http.respond(std::move(response));
 }
 
+bool is_for_later(Errc code) noexcept {
+  return code == Errc::too_many_commands || code == Errc::too_many_sessions || code == Errc::too_many_connections ||
+         code == Errc::resource_exhausted || code == Errc::draining;
+}
+
 protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
                                         std::span<const protocol::ProblemMember> extra) {
   return {protocol::http_status(error.code),

@@ -71,6 +71,9 @@ struct Call {
   [[nodiscard]] Task<Result<>> no_content();
 };
 
+/// Whether the same request may succeed a moment later. Retry-After tells the client.
+[[nodiscard]] bool is_for_later(Errc code) noexcept;
+
 /// What a handler's errors become.
 [[nodiscard]] protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
                                                       std::span<const protocol::ProblemMember> extra = {});

@@ -64,7 +64,6 @@ Task<Result<>> admit(Call& call) {
   SKIFF_CO_TRY_VOID(check_query(route, request.target, call.lenient, call.ignored));
   call.tell_ignored();
   if (call.agent.draining && !route.while_draining) {
-    call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
   if (route.body != Body::packed && !route.passes_on()) {
@@ -156,10 +155,7 @@ struct OwnApi {
   static protocol::HttpResponse problem(Visit* visit, const Error& error) {
     const auto& request = visit->http.request();
     protocol::Headers& fields = visit->http.extra_headers();
-    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions ||
-        error.code == Errc::too_many_connections || error.code == Errc::resource_exhausted) {
-      fields.set("Retry-After", "1");
-    }
+    if (is_for_later(error.code)) fields.set("Retry-After", "1");
     if (error.code == Errc::unauthenticated) {
       visit->http.close_after_response();
       fields.set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));

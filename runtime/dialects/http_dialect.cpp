@@ -7,6 +7,7 @@
 #include "protocol/service/body.hpp"
 #include "protocol/service/dispatcher.hpp"
 #include "runtime/api/account.hpp"
+#include "runtime/api/call.hpp"
 #include "runtime/connection_limits.hpp"
 
 namespace skiff::runtime::dialects {
@@ -66,7 +67,6 @@ struct DialectPolicy {
       SKIFF_CO_TRY_VOID(protocol::service::check_coding(visit->http.request()));
     }
     if (visit->agent.draining) {
-      visit->http.extra_headers().set("Retry-After", "1");
       co_return fail(Errc::draining, "the agent is stopping and takes no new work");
     }
     if (!visit->is_aside) visit->use.emplace(visit->agent.activity);
@@ -76,6 +76,7 @@ struct DialectPolicy {
   static Task<Result<>> handle(Visit* visit) { return visit->face->handle(visit); }
 
   static protocol::HttpResponse problem(Visit* visit, const Error& error) {
+    if (api::is_for_later(error.code)) visit->http.extra_headers().set("Retry-After", "1");
     return visit->face->dialect->problem(0, error);
   }
 

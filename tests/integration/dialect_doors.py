@@ -242,8 +242,7 @@ class E2b(HttpDoor):
 
 class Kubebox(HttpDoor):
     name, probe, unknown, session = "kubebox", "/", "/nope", "s"
-    lacks = {"streams_files": "its files are texts of JSON",
-             "says_when": MISTAKE + "its 429 has no Retry-After"}
+    lacks = {"streams_files": "its files are texts of JSON"}
     gets = ("/", *(f"/{route}?session_id=s&file_path=f" for route in ("read_file", "get_file", "file_exists", "get_all_file_paths")))
     limits_bodies = (("/run_command", 2 << 20), ("/write_file", 11 << 20))
     wrong = (("GET", "/run_command"), ("POST", "/read_file"), ("PUT", "/"))

@@ -7,6 +7,7 @@
 
 #include "base/beside.hpp"
 #include "base/log.hpp"
+#include "runtime/api/call.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/kept_output.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
@@ -39,11 +40,6 @@ Task<Result<>> answer_text(Request* request, std::string text) {
   co_return co_await request->http.respond(std::move(response));
 }
 
-/// What can't be started is the command's failure. Only who may try again is told so by a status: nothing ran.
-bool is_for_later(Errc code) {
-  return code == Errc::draining || code == Errc::too_many_commands;
-}
-
 Task<Result<>> answer_result(Request* request, std::shared_ptr<sessions::Command> command, ExecuteLimit limit,
                              bool tells_timeout) {
   const Executed how = executed(*command->exit_status(), limit.time, limit.asked);
@@ -58,8 +54,8 @@ Task<Result<>> execute(Request* request) {
   auto& http = request->http;
   Agent& agent = request->agent;
   SKIFF_CO_TRY(auto body, co_await http.read_body(agent.settings.max_json_bytes));
-  SKIFF_CO_TRY(auto asked, read_execute_request(http.request().headers.find("Content-Type"), body,
-                                                agent.settings.max_json_bytes));
+  SKIFF_CO_TRY(auto asked,
+               read_execute_request(http.request().headers.find("Content-Type"), body, agent.settings.max_json_bytes));
   const bool tells_timeout = asked.knows_timeouts;
   if (asked.command.contains('\0')) {
     co_return co_await answer_text(request, failed_answer("the command holds a NUL byte", tells_timeout));
@@ -79,10 +75,8 @@ Task<Result<>> execute(Request* request) {
   wanted.output.keep_bytes = std::min(kKeptBytes, agent.settings.output_memory);
   auto started = co_await api::start(agent, &request->caller, session, &wanted);
   if (!started) {
-    if (is_for_later(started.error().code)) {
-      http.extra_headers().set("Retry-After", "1");
-      co_return std::unexpected{std::move(started.error())};
-    }
+    // A client that may try again learns it by the status; any other start that fails is the command's failure.
+    if (api::is_for_later(started.error().code)) co_return std::unexpected{std::move(started.error())};
     co_return co_await answer_text(request, failed_answer(started.error().message, tells_timeout));
   }
   const std::shared_ptr<sessions::Command> command = started->command;
