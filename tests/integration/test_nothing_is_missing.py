@@ -433,7 +433,7 @@ CALLS = {
     "e2b POST /filesystem.Filesystem/Stat": e2b_stat,
     "e2b POST /filesystem.Filesystem/WatchDir": e2b_watch_dir,
     "e2b POST /filesystem.Filesystem/GetWatcherEvents": e2b_watch,
-    "sandboxd GET /v1/files": sandboxd_files,
+    "sandboxd GET /v1/files/": sandboxd_files,
 }
 CALLS_WITHOUT = {
     **dict.fromkeys(("kubebox GET /", "kubebox GET /file_exists", "python_runtime GET /", "python_runtime GET /exists/", "e2b GET /health",
@@ -447,7 +447,7 @@ CALLS_WITHOUT = {
                      "e2b POST /process.Process/SendInput", "e2b POST /process.Process/SendSignal", "e2b POST /process.Process/CloseStdin",
                      "e2b POST /filesystem.Filesystem/MakeDir", "e2b POST /filesystem.Filesystem/Move",
                      "e2b POST /filesystem.Filesystem/Remove", "e2b POST /filesystem.Filesystem/CreateWatcher",
-                     "e2b POST /filesystem.Filesystem/RemoveWatcher", "sandboxd PUT /v1/files", "sandboxd DELETE /v1/files"), CHANGE),
+                     "e2b POST /filesystem.Filesystem/RemoveWatcher", "sandboxd PUT /v1/files/", "sandboxd DELETE /v1/files/"), CHANGE),
 }
 
 
@@ -466,16 +466,12 @@ def test_each_tool_has_a_row(agent):
 
 
 def test_each_call_of_a_dialect_has_a_row():
-    """The tables of the dialects are in their sources; sandboxd's paths are a handful of words."""
     there = set()
-    for dialect in ("e2b", "kubebox"):
-        rows = re.findall(r'RouteRow\{"(\w+)", "([^"]+)"', (SOURCES / dialect / "dialect.cpp").read_text())
-        there |= {f"{dialect} {method} {path}" for method, path in rows}
-    rows = re.findall(r'PathRoute\{"([^"]+)", "(\w+)"', (SOURCES / "python_runtime/dialect.cpp").read_text())
-    there |= {f"python_runtime {method} {path}" for path, method in rows}
-    rest = (SOURCES / "sandboxd/rest.cpp").read_text()
-    there |= {f"sandboxd {method} {path}" for path in re.findall(r'"(/v1/[a-z]+)/?"', rest)
-              for method in (("GET", "PUT", "DELETE") if path == "/v1/files" else ("GET",))}
+    for dialect, file in (("e2b", "dialect.cpp"), ("kubebox", "dialect.cpp"), ("python_runtime", "dialect.cpp"), ("sandboxd", "rest.cpp")):
+        text = (SOURCES / dialect / file).read_text()
+        constants = dict(re.findall(r'constexpr std::string_view (\w+) = "([^"]+)"', text))
+        rows = re.findall(r'Row\{\.method = "(\w+)", \.path = (?:"([^"{]+)|(\w+))', text)
+        there |= {f"{dialect} {method} {path or constants[name]}" for method, path, name in rows}
     assert there == CALLS.keys() | CALLS_WITHOUT.keys() and not CALLS.keys() & CALLS_WITHOUT.keys()
 
 
