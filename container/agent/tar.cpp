@@ -300,12 +300,15 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   }
   if (archive_write_close(disk.get()) < ARCHIVE_WARN)
     return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
-  SKIFF_TRY_VOID(set_mode(0));
-  // Whatever came into it has changed its time.
-  const std::array times{timespec{0, UTIME_NOW}, unpacking.changed_at.value_or(timespec{0, UTIME_OMIT})};
-  if (unpacking.changed_at && ::utimensat(AT_FDCWD, base.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0) {
-    return std::unexpected{system_error(errno, "set the time of \"" + base.string() + "\"")};
+  // The entries that came into it have changed its time.
+  if (unpacking.changed_at) {
+    const std::array times{timespec{0, UTIME_NOW}, *unpacking.changed_at};
+    const UniqueFd made{::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!made || ::futimens(made.get(), times.data()) != 0) {
+      return std::unexpected{system_error(errno, "set the time of \"" + base.string() + "\"")};
+    }
   }
+  SKIFF_TRY_VOID(set_mode(0));
   return std::move(unpacking.summary);
 }
 

@@ -57,6 +57,7 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/pool_status.cpp": "tests/kubernetes/launcher/test_pool.py drives it through the real binaries",
     "container/cli/commands/pool_table.cpp": "tests/kubernetes/launcher/test_pool.py drives it through the real binaries",
     "container/cli/commands/ps.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cluster/gone_pod.cpp": "tests/kubernetes/launcher/test_node_loss.py loses real nodes",
     "container/cli/commands/rbac.cpp": "tests/integration/test_launcher_roles.py drives it through the real binary",
     "container/cli/commands/rm.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/run.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
@@ -193,7 +194,6 @@ TESTED_ELSEWHERE = {
 
 # Tests of a concept that several files make up together.
 TESTS_OF_SEVERAL = {
-    "tests/container/cluster/pods/starting_test.cpp": "PodDriver::start, also beside others that do the same",
     "tests/fs/interrupted_test.cpp": "system calls that a signal interrupts",
     "tests/sessions/interrupted_test.cpp": "system calls that a signal interrupts",
     "tests/protocol/websocket/interop_test.cpp": "protocol/websocket/*.cpp against another implementation",
