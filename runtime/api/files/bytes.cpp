@@ -94,6 +94,7 @@ Result<fs::WriteOptions> write_options(const Call& call) {
 
 /// For whom a file is; none: for the agent's own user, or for nobody else by name.
 Result<std::optional<fs::Asker>> asker_of(const fs::Attributes& asked) {
+  if (!asked.uid && !asked.gid) return std::nullopt;
   const uid_t uid = asked.uid.value_or(::geteuid());
   if (uid == ::geteuid() && asked.gid.value_or(::getegid()) == ::getegid()) return std::nullopt;
   const std::string group = asked.gid ? ':' + std::to_string(*asked.gid) : std::string{};
