@@ -241,9 +241,10 @@ Task<Result<>> AgentClient::post_bytes(std::string path, std::string bytes) {
   co_return Result<>{};
 }
 
-Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
+Task<Result<HttpResponseHead>> AgentClient::open(std::string path, Headers more) {
   Span span = begin_span("GET", path);
   SKIFF_CO_TRY(auto with, co_await headers(&span));
+  with.append(more);
   protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(with)};
   auto head = co_await http_.open(std::move(request));
   span.note(head);

@@ -46,8 +46,8 @@ class AgentClient {
   /// Sends raw bytes as the body of a POST.
   [[nodiscard]] Task<Result<>> post_bytes(std::string path, std::string bytes);
 
-  /// A GET whose body is read piece by piece from `http()`.
-  [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path);
+  /// A GET with these further header fields, whose body is read piece by piece from `http()`.
+  [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path, protocol::Headers more = {});
   /// Sends a request as it is given, with the credentials. Read the answer's body piece by piece from `http()`,
   /// whatever its status. `target` is the path with its query.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> exchange(protocol::HttpClient::Request request);

@@ -338,7 +338,9 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   MadeForCopy made;
   SKIFF_CO_TRY(to, make_place(std::move(to), is_directory, made));
   std::string archive = files_of(session) + ":archive?with_itself=true&path=" + protocol::percent_encode(there.path);
-  SKIFF_CO_TRY_VOID(co_await agent->open(std::move(archive)));
+  // An agent that does not know the parameter ignores it then.
+  protocol::Headers lenient{{"Prefer", "handling=lenient"}};
+  SKIFF_CO_TRY_VOID(co_await agent->open(std::move(archive), std::move(lenient)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
   TarTarget target{.path = std::move(to), .is_new = is_new, .is_file = !is_directory, .mode = {}};
