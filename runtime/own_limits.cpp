@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <utility>
 
 namespace skiff::runtime {
 namespace {
+
+/// The one object, for operator new's handler.
+constinit std::atomic<OwnLimits*> current_limits{nullptr};
 
 /// Why a limit is needed: AS, DATA: memory, of the agent and of a program that is started. CPU: commands would be
 /// killed. FSIZE: no file can be written, nor a script handed over. NOFILE: no connection, no command. NPROC: no
@@ -59,19 +63,17 @@ OwnLimits::OwnLimits() : file_{::open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
   text_ = read_from_start(file_, buffer);
   // The last one is never given back: the end of the heap would go to the system (M_TRIM_THRESHOLD, mallopt(3)).
   while (reserve_.size() <= kPieces) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
-  current_ = this;
+  current_limits = this;
   std::set_new_handler(&look_for_memory);
 }
 
 OwnLimits::~OwnLimits() {
   std::set_new_handler(nullptr);
-  current_ = nullptr;
+  current_limits = nullptr;
 }
 
-std::atomic<OwnLimits*> OwnLimits::current_{nullptr};
-
 void OwnLimits::look_for_memory() {
-  OwnLimits* const own = current_;
+  OwnLimits* const own = current_limits;
   if (own == nullptr || !own->make_room()) throw std::bad_alloc{};
 }
 

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -45,8 +44,6 @@ class OwnLimits {
   [[nodiscard]] bool make_room() noexcept;
   [[nodiscard]] Kept take_back() noexcept;
   void give_reserve(std::size_t pieces) noexcept;
-
-  static std::atomic<OwnLimits*> current_;
 
   std::mutex mutex_;
   std::array<rlimit, RLIM_NLIMITS> limits_{};

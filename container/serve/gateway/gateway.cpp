@@ -168,7 +168,7 @@ Task<> note_whether(Task<bool> left, bool* has_left, Event* changed) {
 /// Ends when the client has left, or when its right has ended, which `changed` signals.
 Task<bool> left_or_ended(Task<bool> left, const Passages::Passage* right, Event* changed) {
   bool has_left = false;
-  auto either = [&]() -> Task<bool> {
+  auto either = [&](this auto) -> Task<bool> {
     while (!has_left && !right->is_ended()) co_await changed->wait();
     co_return true;
   };
