@@ -52,7 +52,8 @@ def test_half_messages_of_a_reader_leave_room_for_others(agent):
         large = "#" * (900 << 10)
         assert agent.run(f"echo in {large}")["stdout"] == "in\n"
         assert proc.rss_bytes(agent.pid) - before < proc.allowance(24 * MIB)
-    until(lambda: proc.rss_bytes(agent.pid) - before < proc.allowance(6 * MIB), seconds=20, what="the memory of the burst")
+    # Up to 8 MiB that are free stay in the heap (base/memory.cpp).
+    until(lambda: proc.rss_bytes(agent.pid) - before < proc.allowance(10 * MIB), seconds=20, what="the memory of the burst")
 
 
 def sock_of(file):
