@@ -34,7 +34,7 @@ bool ends_in_slash(const std::string& path) {
   return path.ends_with('/') || path == "." || path.ends_with("/.") || path == ".." || path.ends_with("/..");
 }
 
-/// What a path names, whether a slash says that it is a directory or not.
+/// The path without the slash at its end that says that it is a directory.
 std::string without_slash(std::string path) {
   while ((path.size() > 1 && path.ends_with('/')) || path.ends_with("/.")) path.pop_back();
   return path.empty() ? "/" : path;

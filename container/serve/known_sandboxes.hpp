@@ -35,7 +35,7 @@ class KnownSandboxes {
   static constexpr std::chrono::milliseconds kFirstPatience{15'000};
   /// Most sandboxes: the most recently used ones are kept. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
-  /// What was not there, and is not looked for again for `kFresh`: a stranger's signature has all tenants looked at.
+  /// Absent sandboxes that are remembered for `kFresh`: a stranger's signature is compared with those of all tenants.
   static constexpr std::size_t kMostAbsent = 10'000;
   /// Most endpoints of one sandbox: they differ in their tokens' subjects, scopes and ends.
   static constexpr std::size_t kMostWays = 16;

@@ -8,7 +8,7 @@
 namespace skiff::protocol::service {
 namespace {
 
-/// What a CONNECT is told where every other method is taken: the methods that RFC 9110 and RFC 5789 name.
+/// The methods in Allow where a row takes all but CONNECT: those of RFC 9110 and RFC 5789.
 constexpr std::string_view kNamedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE";
 
 /// A last part that takes everything that is left.

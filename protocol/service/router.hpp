@@ -20,7 +20,7 @@ using Segments = std::vector<std::string_view>;
 /// The segments as they were sent. "*" has none.
 [[nodiscard]] Segments split_path(std::string_view path);
 
-/// What a router has found.
+/// The result of a router.
 struct Match {
   static constexpr std::size_t kNone = SIZE_MAX;
 

@@ -110,7 +110,7 @@ Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::si
     } else if (item.kind == LogItem::Kind::output) {
       const bool is_out = item.stream == sessions::Stream::out;
       (is_out ? missing_out : missing_err) -= item.bytes.size();
-      // What a background process wrote after the exit is not part of the result: the log has it, from `next` on.
+      // Output of background processes after the exit is not part of the result: the log has it, from `next` on.
       if (!item.late) (is_out ? standard : error).add(std::move(item.bytes));
     }
   };

@@ -12,7 +12,7 @@
 
 namespace skiff::runtime {
 
-/// What a request's head tells of the page that a browser shows. Its texts are those of the request.
+/// The fields of a request's head that say which page a browser shows. The texts are those of the request.
 struct BrowserHead {
   std::string_view method;
   std::optional<std::string_view> host = {};  ///< absent: HTTP/1.0, no browser
