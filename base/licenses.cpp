@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "base/bytes/gzip.hpp"
 #include "base/embedded_file.hpp"
-#include "base/gzip.hpp"
 
 SKIFF_EMBED_FILE(skiff_notice, SKIFF_NOTICE)
 

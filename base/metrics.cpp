@@ -5,7 +5,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/decimal.hpp"
+#include "base/bytes/decimal.hpp"
 
 namespace skiff {
 namespace {

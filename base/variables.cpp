@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/settings.hpp"
+#include "base/settings/settings.hpp"
 
 namespace skiff {
 namespace {

@@ -26,12 +26,12 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/async/in_parallel.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
-#include "base/in_parallel.hpp"
-#include "container/cluster/pods/create.hpp"
-#include "container/cluster/pods/driver.hpp"
-#include "container/kube/pod.hpp"
+#include "container/drivers/pods/create.hpp"
+#include "container/drivers/pods/driver.hpp"
+#include "container/kube/objects/pod.hpp"
 #include "container/kube/watch.hpp"
 
 namespace skiff::container {
@@ -119,8 +119,8 @@ Task<> make_one(Run* run, PodPools* pools, std::size_t number) {
   SandboxSpec spec = spec_of(number);
   ManifestContext context = must(co_await prepare_sandbox(cluster, &spec));
   PodRecord record = record_of(cluster, std::move(spec), context);
-  KnownPod known = must(co_await make_sandbox(cluster, pools, std::move(record), false, std::move(context),
-                                              [](Phase, std::string_view) {}));
+  KnownPod known = must(co_await create_sandbox(cluster, pools, std::move(record), false, std::move(context),
+                                                [](Phase, std::string_view) {}));
   if (auto noted = co_await note_up(cluster, &known, std::nullopt); !noted) give_up(noted.error().message);
   run->watches = std::max(run->watches, cluster->pods(cluster->namespace_name()).connections());
 }
@@ -168,12 +168,12 @@ Task<> write_one(Cluster* cluster, std::string public_key, std::size_t number) {
                                 .prefix = cluster->options().name_prefix,
                                 .sandbox_id = new_id("s"),
                                 .public_key = std::move(public_key)};
-  Object pod = must(make_pod(spec, context));
-  Object service = *make_service(spec, context);
+  Object pod = must(create_pod(spec, context));
+  Object service = *create_service(spec, context);
   const PodRecord record = record_of(cluster, std::move(spec), context);
   Object trial = pod;
   (void)must(co_await client.create(kube::kPods, std::move(trial), {.dry_run = true}));
-  Object written = make_record(record, context.namespace_name, record.pod);
+  Object written = create_record(record, context.namespace_name, record.pod);
   const Object made = must(co_await client.create(kube::kConfigMaps, std::move(written)));
   for (Object* object : {&service, &pod}) {
     object->json["metadata"]["ownerReferences"] = json::array({made.owner_reference()});
@@ -203,10 +203,10 @@ Task<> write_one_of_a_crowd(Cluster* cluster, std::string public_key, std::size_
                                 .prefix = cluster->options().name_prefix,
                                 .sandbox_id = new_id("s"),
                                 .public_key = std::move(public_key)};
-  Object pod = must(make_pod(spec, context));
+  Object pod = must(create_pod(spec, context));
   PodRecord record = record_of(cluster, std::move(spec), context);
   record.was_up = true;
-  Object written = make_record(record, context.namespace_name, record.pod);
+  Object written = create_record(record, context.namespace_name, record.pod);
   const Object made = must(co_await cluster->client().create(kube::kConfigMaps, std::move(written)));
   pod.json["metadata"]["ownerReferences"] = json::array({made.owner_reference()});
   pod.json["spec"]["nodeName"] = "simulated-" + std::to_string(number % kSimulatedNodes);

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "sessions/process/spawn.hpp"
+#include "sessions/spawn/spawn.hpp"
 
 namespace {
 

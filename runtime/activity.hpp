@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/async/deadline.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
 
 namespace skiff::runtime {
 

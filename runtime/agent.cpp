@@ -4,12 +4,12 @@
 #include <csignal>
 #include <utility>
 
-#include "base/deliberate_wait.hpp"
+#include "base/async/deliberate_wait.hpp"
 #include "base/id.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/dialects/dialect.hpp"
-#include "runtime/dialects/mcp/clients.hpp"
+#include "runtime/mcp/clients.hpp"
 
 namespace skiff::runtime {
 namespace {

@@ -5,13 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/blocking_pool.hpp"
-#include "base/deadline.hpp"
-#include "base/event.hpp"
-#include "base/fair_turnstile.hpp"
-#include "base/in_parallel.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
+#include "base/async/fair_semaphore.hpp"
+#include "base/async/task_group.hpp"
 #include "base/shares.hpp"
-#include "base/task_group.hpp"
 #include "fs/watch/shared_watches.hpp"
 #include "protocol/net/receive_budget.hpp"
 #include "runtime/activity.hpp"
@@ -20,8 +19,8 @@
 #include "runtime/auth/credentials.hpp"
 #include "runtime/last_word.hpp"
 #include "runtime/metrics.hpp"
-#include "runtime/own_limits.hpp"
-#include "runtime/self_defence.hpp"
+#include "runtime/process/own_limits.hpp"
+#include "runtime/process/self_defence.hpp"
 #include "runtime/settings.hpp"
 #include "sessions/condition.hpp"
 #include "sessions/host/memory_guard.hpp"
@@ -86,8 +85,8 @@ struct Agent {
   protocol::ReceiveBudget received;  ///< by all servers of the agent
   Shares channels;                   ///< of all connections
   Shares transfers;                  ///< searches and archives that wait for their clients
-  FairTurnstile large_answers;       ///< see `api::turn_to_answer`
-  FairTurnstile composed_answers;    ///< the same of dialects, which wait for `long_work` meanwhile
+  FairSemaphore large_answers;       ///< see `api::turn_to_answer`
+  FairSemaphore composed_answers;    ///< the same of dialects, which wait for `long_work` meanwhile
   BlockingPool disk;                 ///< for what is over in a moment
   BlockingPool long_work;            ///< for what goes through a tree or a large file: see `api::on_disk`
   BlockingPool search;    ///< for searches and archives: what they send or take goes as fast as the client does

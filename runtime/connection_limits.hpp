@@ -1,7 +1,7 @@
 #pragma once
 
-#include "protocol/http/server.hpp"
-#include "runtime/process_stats.hpp"
+#include "protocol/http/server/server.hpp"
+#include "runtime/process/process_stats.hpp"
 #include "runtime/settings.hpp"
 
 namespace skiff::runtime {
@@ -14,7 +14,7 @@ namespace skiff::runtime {
           .body_idle_time = settings.body_timeout,
           .keep_alive_time = settings.idle_timeout,
           .write_stall_time = settings.write_timeout,
-          .places = protocol::places_within(most_open_files(), settings.max_connections, protocol::LeadTo::little)};
+          .slots = protocol::slots_within(most_open_files(), settings.max_connections, protocol::LeadTo::little)};
 }
 
 }  // namespace skiff::runtime

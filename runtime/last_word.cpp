@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::runtime {

@@ -1,7 +1,7 @@
 #include "runtime/metrics.hpp"
 
 #include "runtime/api/route.hpp"
-#include "runtime/process_stats.hpp"
+#include "runtime/process/process_stats.hpp"
 #include "runtime/version.hpp"
 
 namespace skiff::runtime {

@@ -14,10 +14,10 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "base/small_file.hpp"
 #include "base/variables.hpp"
-#include "protocol/http/server.hpp"
+#include "protocol/http/server/server.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/tls_reload.hpp"
 #include "runtime/agent.hpp"
@@ -25,11 +25,11 @@
 #include "runtime/api/dispatch.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/connection_limits.hpp"
-#include "runtime/exposure.hpp"
-#include "runtime/file_watch.hpp"
-#include "runtime/lacks.hpp"
-#include "runtime/process_stats.hpp"
-#include "runtime/signals.hpp"
+#include "runtime/process/exposure.hpp"
+#include "runtime/process/file_watch.hpp"
+#include "runtime/process/lacks.hpp"
+#include "runtime/process/process_stats.hpp"
+#include "runtime/process/signals.hpp"
 #include "runtime/version.hpp"
 #include "runtime/workload.hpp"
 
@@ -81,7 +81,7 @@ void print_token_help(const protocol::Address& address, bool tls, const std::str
   std::fputs(text.c_str(), stderr);
 }
 
-Result<Authenticator> make_authenticator(Settings& settings, std::string& made) {
+Result<Authenticator> create_authenticator(Settings& settings, std::string& made) {
   auto who = Authenticator::from_settings(settings);
   if (!who || !who->empty()) return who;
   const bool may_print = settings.print_token || ::isatty(STDERR_FILENO) == 1;
@@ -262,10 +262,10 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
       SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i], any));
       std::shared_ptr<protocol::Listener> listening = std::move(listener);
       agent.own_ports.push_back(listening->address().port());
-      const dialects::Door& door = one.dialect->doors[i];
-      say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{door.speaks} + ") on " +
+      const dialects::Endpoint& endpoint = one.dialect->endpoints[i];
+      say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{endpoint.speaks} + ") on " +
           listening->address().text() + "\n");
-      services.push_back(door.open(agent));
+      services.push_back(endpoint.open(agent));
       services.back()->listen(std::move(listening));
     }
   }
@@ -287,7 +287,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   const auto wanted = dialects::wanted(settings.dialects, known_dialects, default_host(::getpid() == 1));
   if (!wanted) return failed(wanted.error(), kWrongSettings);
   std::string made_token;
-  auto who = make_authenticator(settings, made_token);
+  auto who = create_authenticator(settings, made_token);
   wipe_environment("SKIFF_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
   for (const UnknownVariable& variable : unknown_variables(::environ, Program::agent)) {
@@ -365,13 +365,14 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     print_token_help(first, tls != nullptr, made_token);
     wipe(made_token);
   }
-  const std::size_t places = connection_limits(agent.settings).places.vouched_for;
-  log::info(
-      "serving",
-      {{"version", kVersion}, {"instance", agent.instance}, {"root", agent.settings.root}, {"connections", places}});
-  if (places < agent.settings.max_connections) {
+  const std::size_t connections = connection_limits(agent.settings).slots.authenticated;
+  log::info("serving", {{"version", kVersion},
+                        {"instance", agent.instance},
+                        {"root", agent.settings.root},
+                        {"connections", connections}});
+  if (connections < agent.settings.max_connections) {
     log::warning("open files are limited to " + std::to_string(most_open_files()) + ", so the agent takes " +
-                 std::to_string(places) + " connections, not --max-connections");
+                 std::to_string(connections) + " connections, not --max-connections");
   }
 
   Running running{agent, server, std::move(*services), signals, tls.get()};

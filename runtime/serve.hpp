@@ -4,7 +4,7 @@
 
 #include "runtime/auth/credentials.hpp"
 #include "runtime/dialects/dialect.hpp"
-#include "runtime/self_defence.hpp"
+#include "runtime/process/self_defence.hpp"
 #include "runtime/settings.hpp"
 
 namespace skiff::runtime {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/settings.hpp"
+#include "base/settings/settings.hpp"
 #include "runtime/auth/token_file.hpp"
 
 namespace skiff::runtime {

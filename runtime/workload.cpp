@@ -8,10 +8,10 @@
 #include <csignal>
 #include <utility>
 
-#include "base/log.hpp"
-#include "sessions/process/environment.hpp"
+#include "base/log/log.hpp"
 #include "sessions/process/exit_status.hpp"
 #include "sessions/process/process_tree.hpp"
+#include "sessions/spawn/environment.hpp"
 
 namespace skiff::runtime {
 namespace {

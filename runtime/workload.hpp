@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "base/event.hpp"
-#include "runtime/self_defence.hpp"
+#include "base/async/event.hpp"
+#include "runtime/process/self_defence.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::runtime {

@@ -13,11 +13,11 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/kernel_features.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "sessions/command_pipes.hpp"
-#include "sessions/process/stdin_probe.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/input/stdin_probe.hpp"
 #include "sessions/shell/script.hpp"
+#include "sessions/spawn/terminal.hpp"
 #include "sessions/start_process.hpp"
 
 namespace skiff::sessions {

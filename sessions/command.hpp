@@ -11,17 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 #include "base/error.hpp"
-#include "base/event.hpp"
 #include "sessions/command_spec.hpp"
+#include "sessions/input/stdin_feed.hpp"
 #include "sessions/output/log.hpp"
 #include "sessions/output/pump.hpp"
-#include "sessions/process/environment.hpp"
 #include "sessions/process/exit_status.hpp"
 #include "sessions/process/process_tree.hpp"
 #include "sessions/shell/state.hpp"
-#include "sessions/stdin_feed.hpp"
+#include "sessions/spawn/environment.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::sessions {

@@ -13,10 +13,10 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/kernel_features.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "sessions/command.hpp"
 #include "sessions/process/pipe_holders.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/spawn/terminal.hpp"
 #include "sessions/start_process.hpp"
 
 namespace skiff::sessions {

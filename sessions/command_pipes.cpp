@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/spawn/terminal.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -30,7 +30,7 @@ bool duplicate(const UniqueFd& fd, UniqueFd& copy) {
   return copy.get() >= 0;
 }
 
-bool make_pipe(UniqueFd& read, UniqueFd& write) {
+bool create_pipe(UniqueFd& read, UniqueFd& write) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   read.reset(ends[0]);
@@ -65,17 +65,17 @@ std::expected<CommandPipes, SpawnFailure> CommandPipes::open(const CommandSpec& 
   if (spec.terminal) return open_to_terminal(*spec.terminal);
   CommandPipes pipes;
   if (!spec.input.empty() || spec.input_open) {
-    if (!make_pipe(pipes.child_in, pipes.feed)) return pipe_failure("make a pipe");
+    if (!create_pipe(pipes.child_in, pipes.feed)) return pipe_failure("make a pipe");
     set_non_blocking(pipes.feed.get());
     pipes.stdin_inode = inode_of(pipes.child_in.get());
   }
-  if (!make_pipe(pipes.out, pipes.child_out)) return pipe_failure("make a pipe");
+  if (!create_pipe(pipes.out, pipes.child_out)) return pipe_failure("make a pipe");
   set_non_blocking(pipes.out.get());
   if (spec.merge_stderr) {
     if (!duplicate(pipes.child_out, pipes.child_err)) return pipe_failure("duplicate a descriptor");
     return pipes;
   }
-  if (!make_pipe(pipes.err, pipes.child_err)) return pipe_failure("make a pipe");
+  if (!create_pipe(pipes.err, pipes.child_err)) return pipe_failure("make a pipe");
   set_non_blocking(pipes.err.get());
   return pipes;
 }

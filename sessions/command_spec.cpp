@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/sha.hpp"
+#include "base/bytes/sha.hpp"
 
 namespace skiff::sessions {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sessions/output/log.hpp"
-#include "sessions/process/environment.hpp"
 #include "sessions/process/limits.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/spawn/environment.hpp"
+#include "sessions/spawn/terminal.hpp"
 
 namespace skiff::sessions {
 

@@ -13,7 +13,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/timer.hpp"
+#include "base/async/timer.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::sessions {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/event.hpp"
-#include "base/task.hpp"
 #include "fs/path/tree.hpp"
 #include "sessions/command.hpp"
 

@@ -23,9 +23,9 @@ Result<std::string> real_path_of(int fd) {
   return std::string{path.data(), static_cast<std::size_t>(size)};
 }
 
-/// What stands behind `ground` in the path of a root: "a/b".
-std::string_view below(std::string_view path, std::string_view ground) {
-  path.remove_prefix(ground == "/" ? 1 : ground.size() + 1);
+/// What stands behind `agent_root` in the path of a root: "a/b".
+std::string_view below(std::string_view path, std::string_view agent_root) {
+  path.remove_prefix(agent_root == "/" ? 1 : agent_root.size() + 1);
   return path;
 }
 
@@ -40,24 +40,25 @@ std::unexpected<Error> moved(const std::string& root) {
 
 }  // namespace
 
-Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& relative) {
-  auto made = fs::make_directory(ground, relative, fs::Parents::make);
+Result<OwnRoot> create_own_root(const fs::Tree& agent_root, const std::string& agent_root_path,
+                                const std::string& relative) {
+  auto made = fs::create_directory(agent_root, relative, fs::Parents::make);
   if (!made && made.error().code != Errc::already_exists) return std::unexpected{std::move(made.error())};
-  SKIFF_TRY(auto directory, ground.open_directory(relative));
+  SKIFF_TRY(auto directory, agent_root.open_directory(relative));
   SKIFF_TRY(auto real, real_path_of(directory.get()));
-  const std::string real_ground = ground.main_path();
-  if (real == real_ground) return OwnRoot{ground_path, std::move(directory)};
-  return OwnRoot{join(ground_path, below(real, real_ground)), std::move(directory)};
+  const std::string real_path = agent_root.main_path();
+  if (real == real_path) return OwnRoot{agent_root_path, std::move(directory)};
+  return OwnRoot{join(agent_root_path, below(real, real_path)), std::move(directory)};
 }
 
-Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root) {
-  const std::string relative{below(root, ground_path)};
-  auto place = ground.locate(relative, fs::Links::keep);
+Result<> remove_own_root(const fs::Tree& agent_root, const std::string& agent_root_path, const std::string& root) {
+  const std::string relative{below(root, agent_root_path)};
+  auto place = agent_root.locate(relative, fs::Links::keep);
   if (!place && place.error().code == Errc::path_not_found) return {};
   if (!place) return std::unexpected{std::move(place.error())};
   SKIFF_TRY(auto parent, real_path_of(place->parent.get()));
-  if (join(parent, place->name) != join(ground.main_path(), relative)) return moved(root);
-  return fs::remove_tree(ground, place->parent.get(), place->name);
+  if (join(parent, place->name) != join(agent_root.main_path(), relative)) return moved(root);
+  return fs::remove_tree(agent_root, place->parent.get(), place->name);
 }
 
 Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree, const std::optional<Error>& why) {

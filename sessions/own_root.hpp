@@ -17,15 +17,16 @@ struct OwnRoot {
   UniqueFd directory;
 };
 
-/// Makes the directory `relative` below `ground`, whose path is `ground_path`, or takes the one that is there. Its path
-/// has no links below `ground`. Errors: path_escapes_root when a link on the way leaves `ground`, and those of making
-/// it.
-[[nodiscard]] Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path,
-                                            const std::string& relative);
+/// Makes the directory `relative` below `agent_root`, whose path is `agent_root_path`, or takes the one that is there.
+/// Its path has no links below `agent_root`. Errors: path_escapes_root when a link on the way leaves `agent_root`, and
+/// those of making it.
+[[nodiscard]] Result<OwnRoot> create_own_root(const fs::Tree& agent_root, const std::string& agent_root_path,
+                                              const std::string& relative);
 
 /// Removes it with everything in it. Errors: path_escapes_root when it is no longer where it was made, and of
 /// `fs::remove_tree`.
-[[nodiscard]] Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root);
+[[nodiscard]] Result<> remove_own_root(const fs::Tree& agent_root, const std::string& agent_root_path,
+                                       const std::string& root);
 
 /// `tree`, or what its roots are by now when one was removed. Errors: as of `fs::Tree::reopened`; path_not_found for
 /// none, or `why` there is none.

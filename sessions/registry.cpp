@@ -11,7 +11,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "sessions/own_root.hpp"
 
 namespace skiff::sessions {
@@ -23,14 +23,14 @@ std::string being_deleted(const std::string& id) {
 }
 
 /// Where a session's root lies below the agent's; "." for the agent's own.
-Result<std::string> relative_root(const std::string& ground_path, const SessionSpec& spec) {
+Result<std::string> relative_root(const std::string& agent_root_path, const SessionSpec& spec) {
   if (!spec.root) return ".";
   if (spec.root->find('\0') != std::string::npos) return fail(Errc::invalid_field, "root holds a NUL byte", "/root");
-  const std::filesystem::path ground{ground_path};
-  const auto path = (ground / *spec.root).lexically_normal();
-  auto relative = path.lexically_relative(ground);
+  const std::filesystem::path agent_root{agent_root_path};
+  const auto path = (agent_root / *spec.root).lexically_normal();
+  auto relative = path.lexically_relative(agent_root);
   if (relative.empty() || *relative.begin() == "..") {
-    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_path + '"', "/root");
+    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + agent_root_path + '"', "/root");
   }
   return relative.string();
 }
@@ -50,22 +50,22 @@ Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
 
 }  // namespace
 
-Registry::Registry(Supervisor& supervisor, Session::Ground ground)
+Registry::Registry(Supervisor& supervisor, Session::Defaults defaults)
     : supervisor_{supervisor},
-      ground_{std::move(ground)},
+      defaults_{std::move(defaults)},
       ledger_{supervisor.limits.remembered_ids, supervisor.limits.remember_ids_for},
       forgotten_{supervisor.executor} {
   // Once and for all: whoever may write to the directory that holds it can put something else there later.
-  if (auto tree = fs::Tree::open({.path = ground_.root})) {
-    ground_.tree = std::make_shared<const fs::Tree>(std::move(*tree));
+  if (auto tree = fs::Tree::open({.path = defaults_.root})) {
+    defaults_.tree = std::make_shared<const fs::Tree>(std::move(*tree));
   } else {
-    ground_.no_tree = std::move(tree.error());
-    ground_.no_tree->message = "the agent's root could not be opened at its start: " + ground_.no_tree->message;
-    log::error("there are no files for clients", {{"error", ground_.no_tree->message}});
+    defaults_.no_tree = std::move(tree.error());
+    defaults_.no_tree->message = "the agent's root could not be opened at its start: " + defaults_.no_tree->message;
+    log::error("there are no files for clients", {{"error", defaults_.no_tree->message}});
   }
   SessionSpec spec;
   spec.id = kDefault;
-  (void)make(std::move(spec), {.root = ground_.root, .tree = nullptr, .rules = nullptr});
+  (void)make(std::move(spec), {.path = defaults_.root, .tree = nullptr, .rules = nullptr});
 }
 
 Result<> Registry::check(const SessionSpec& spec) const {
@@ -83,20 +83,20 @@ Result<> Registry::check(const SessionSpec& spec) const {
   return check_offered(spec.isolation);
 }
 
-Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> ground_tree,
-                                            const std::optional<Error>& no_tree, const std::string& ground,
-                                            const SessionSpec& spec) {
+Result<Session::Root> Registry::open_root(std::shared_ptr<const fs::Tree> agents_tree,
+                                          const std::optional<Error>& no_tree, const std::string& agent_root,
+                                          const SessionSpec& spec) {
   if (spec.user) {
     SKIFF_TRY_VOID(look_up_user(*spec.user));
   }
   SKIFF_TRY(auto extra, open_extra_roots(spec));
-  SKIFF_TRY(auto relative, relative_root(ground, spec));
-  SKIFF_TRY(auto tree, living(std::move(ground_tree), no_tree));
-  Session::Place place{.root = ground, .tree = nullptr, .rules = nullptr};
+  SKIFF_TRY(auto relative, relative_root(agent_root, spec));
+  SKIFF_TRY(auto tree, living(std::move(agents_tree), no_tree));
+  Session::Root root{.path = agent_root, .tree = nullptr, .rules = nullptr};
   if (relative != "." || !extra.empty()) {
-    OwnRoot own{.path = ground, .directory = {}};
+    OwnRoot own{.path = agent_root, .directory = {}};
     if (relative != ".") {
-      auto made = make_own_root(*tree, ground, relative);
+      auto made = create_own_root(*tree, agent_root, relative);
       if (!made) {
         made.error().message = "make the session's root: " + made.error().message;
         made.error().field = "/root";
@@ -114,25 +114,25 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
     const int directory = own.directory ? own.directory.get() : tree->roots().front().fd.get();
     SKIFF_TRY(auto opened, fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .directory = directory},
                                           std::move(roots)));
-    place.root = std::move(own.path);
-    place.tree = std::make_shared<const fs::Tree>(std::move(opened));
+    root.path = std::move(own.path);
+    root.tree = std::make_shared<const fs::Tree>(std::move(opened));
   }
-  SKIFF_TRY(place.rules, Ruleset::create(spec.isolation, place.tree ? *place.tree : *tree));
-  return place;
+  SKIFF_TRY(root.rules, Ruleset::create(spec.isolation, root.tree ? *root.tree : *tree));
+  return root;
 }
 
 Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   if (spec.id.empty()) spec.id = new_id("s-");
   SKIFF_CO_TRY_VOID(check(spec));
-  auto make_it = [&, tree = ground_.tree] { return make_place(tree, ground_.no_tree, ground_.root, spec); };
-  SKIFF_CO_TRY(auto place, co_await supervisor_.disk.run(std::move(make_it)));
+  auto open_it = [&, tree = defaults_.tree] { return open_root(tree, defaults_.no_tree, defaults_.root, spec); };
+  SKIFF_CO_TRY(auto opened, co_await supervisor_.disk.run(std::move(open_it)));
   SessionSpec wanted = spec;
-  std::string root = place.root;
-  auto rules = place.rules;
+  std::string root = opened.path;
+  auto rules = opened.rules;
   SKIFF_CO_TRY_VOID(co_await trial_.pass(std::move(wanted), std::move(root), std::move(rules)));
   // Another one may have come meanwhile.
   SKIFF_CO_TRY_VOID(check(spec));
-  co_return make(std::move(spec), std::move(place));
+  co_return make(std::move(spec), std::move(opened));
 }
 
 Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
@@ -177,7 +177,7 @@ std::vector<std::shared_ptr<Session>> Registry::sessions() const {
 Task<Result<>> Registry::erase(std::string id, bool purge) {
   SKIFF_CO_TRY(const auto session, find(id));
   if (id == kDefault) co_return fail(Errc::session_protected, "the default session cannot be deleted");
-  if (purge && session->root() == ground_.root) {
+  if (purge && session->root() == defaults_.root) {
     co_return fail(Errc::invalid_field,
                    "only a session with its own root can be purged: \"" + id + "\" uses the agent's", "purge");
   }
@@ -185,10 +185,10 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
   supervisor_.tasks.spawn("session's end", forget(session));
   while (is_there(*session)) co_await forgotten_.wait();
   if (purge) {
-    auto remove = [tree = ground_.tree, why = ground_.no_tree, ground = ground_.root,
+    auto remove = [tree = defaults_.tree, why = defaults_.no_tree, agent_root = defaults_.root,
                    root = session->root()]() -> Result<> {
       SKIFF_TRY(auto outer, living(tree, why));
-      return remove_own_root(*outer, ground, root);
+      return remove_own_root(*outer, agent_root, root);
     };
     auto removed = co_await supervisor_.long_work.run(std::move(remove));
     if (!removed) co_return removed;
@@ -218,11 +218,11 @@ Task<> Registry::drain() {
   for (const auto& session : all) co_await session->close(Cause::shutdown);
 }
 
-std::shared_ptr<Session> Registry::make(SessionSpec spec, Session::Place place) {
+std::shared_ptr<Session> Registry::make(SessionSpec spec, Session::Root root) {
   std::string id = spec.id;
   auto on_idle = [this, id] { supervisor_.tasks.spawn("idle session", expire(id)); };
   auto session =
-      std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), std::move(on_idle));
+      std::make_shared<Session>(supervisor_, ledger_, defaults_, std::move(spec), std::move(root), std::move(on_idle));
   log::debug("session created", {{"session", id}, {"root", session->root()}});
   sessions_.emplace(std::move(id), session);
   return session;

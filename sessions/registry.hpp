@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "sessions/session.hpp"
 #include "sessions/shell_trial.hpp"
 
@@ -17,7 +17,7 @@ class Registry {
  public:
   static constexpr std::string_view kDefault = "default";
 
-  Registry(Supervisor& supervisor, Session::Ground ground);
+  Registry(Supervisor& supervisor, Session::Defaults defaults);
 
   /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found,
   /// limit_unavailable, isolation_unavailable, shell_unsuitable, path_not_found (an extra root).
@@ -41,8 +41,8 @@ class Registry {
 
   /// What commands of all sessions find on top of the agent's own environment, from now on.
   void set_environment(EnvironmentChange env, SecretEnvironment secret_env) {
-    ground_.env = std::move(env);
-    ground_.secret_env = std::move(secret_env);
+    defaults_.env = std::move(env);
+    defaults_.secret_env = std::move(secret_env);
   }
 
   /// Ends every command of every session with cause `shutdown`; no command starts afterwards.
@@ -52,18 +52,18 @@ class Registry {
   /// What the request says about it alone.
   [[nodiscard]] Result<> check(const SessionSpec& spec) const;
   /// Any thread, as it waits for file systems.
-  [[nodiscard]] static Result<Session::Place> make_place(std::shared_ptr<const fs::Tree> ground_tree,
-                                                         const std::optional<Error>& no_tree, const std::string& ground,
-                                                         const SessionSpec& spec);
-  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, Session::Place place);
+  [[nodiscard]] static Result<Session::Root> open_root(std::shared_ptr<const fs::Tree> agents_tree,
+                                                       const std::optional<Error>& no_tree,
+                                                       const std::string& agent_root, const SessionSpec& spec);
+  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, Session::Root root);
   [[nodiscard]] Task<> expire(std::string id);
   [[nodiscard]] Task<> forget(std::shared_ptr<Session> session);
   [[nodiscard]] bool is_there(const Session& session) const;
 
   Supervisor& supervisor_;
-  Session::Ground ground_;
+  Session::Defaults defaults_;
   IdLedger ledger_;
-  ShellTrial trial_{supervisor_, ledger_, ground_};
+  ShellTrial trial_{supervisor_, ledger_, defaults_};
   std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
   Event forgotten_;
 };

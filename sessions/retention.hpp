@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 
 namespace skiff::sessions {
 

@@ -26,14 +26,14 @@ std::string join(const std::string& base, const std::string& path) {
 
 }  // namespace
 
-Session::Session(Supervisor& supervisor, IdLedger& ledger, Ground& ground, SessionSpec spec, Place place,
+Session::Session(Supervisor& supervisor, IdLedger& ledger, Defaults& defaults, SessionSpec spec, Root root,
                  std::function<void()> on_idle)
     : supervisor_{supervisor},
       ledger_{ledger},
-      ground_{ground},
+      defaults_{defaults},
       spec_{std::make_shared<const SessionSpec>(std::move(spec))},
       asked_for_{spec_},
-      place_{std::move(place)},
+      root_{std::move(root)},
       shell_state_{spec_->stateful_shell ? std::make_shared<ShellState>() : nullptr},
       closing_{supervisor.executor},
       on_idle_{std::move(on_idle)} {
@@ -46,7 +46,7 @@ std::string Session::cwd() const {
 }
 
 std::string Session::first_cwd() const {
-  return spec_->cwd ? join(place_.root, *spec_->cwd) : place_.root;
+  return spec_->cwd ? join(root_.path, *spec_->cwd) : root_.path;
 }
 
 std::string Session::from_cwd(const std::string& path) const {
@@ -104,7 +104,7 @@ Names Session::take_over_state(const CommandSpec& spec, Environment& environment
   const auto add = [&own](const auto& variables) {
     for (const auto& [name, value] : variables) own.insert(name);
   };
-  add(ground_.secret_env);
+  add(defaults_.secret_env);
   add(spec_->secret_env);
   const auto& before = shell_state_->snapshot;
   if (before) {
@@ -130,7 +130,7 @@ Task<Session::User> Session::find_user(std::optional<std::string> name) const {
 Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) const {
   Plan plan;
   SpawnRequest& process = plan.process;
-  const std::string& shell = spec_->shell ? *spec_->shell : ground_.shell;
+  const std::string& shell = spec_->shell ? *spec_->shell : defaults_.shell;
   if (spec.line) {
     if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
   } else {
@@ -153,7 +153,7 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
     }
     const Credentials& other = **found;
     if (other.uid != own->uid || other.gid != own->gid) {
-      if (!ground_.may_switch_user || ::geteuid() != 0) {
+      if (!defaults_.may_switch_user || ::geteuid() != 0) {
         return fail(Errc::cannot_switch_user, "the agent may not run commands as user \"" + *user + "\"", "/user");
       }
       process.user = other;
@@ -163,9 +163,9 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
 
   Environment environment;
   if (spec_->env_inherit) {
-    environment = Environment{ground_.inherited};
-    environment.apply(ground_.env);
-    environment.apply(ground_.secret_env);
+    environment = Environment{defaults_.inherited};
+    environment.apply(defaults_.env);
+    environment.apply(defaults_.secret_env);
   }
   for (const auto& name : spec_->env_unset) environment.erase(name);
   environment.apply(spec_->env);
@@ -176,16 +176,16 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
   environment.apply(spec.secret_env);
   if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
   environment.complete(credentials, process.user.has_value(), shell, spec.terminal.has_value());
-  const bool chose_home = ground_.env.contains("HOME") || spec_->env.contains("HOME") || spec.env.contains("HOME");
+  const bool chose_home = defaults_.env.contains("HOME") || spec_->env.contains("HOME") || spec.env.contains("HOME");
   // What programs keep there (git's settings, caches) they could not write.
   if (!chose_home && environment.get("HOME") == "/" && !may_write_to_root(credentials)) {
-    environment.set("HOME", place_.root);
+    environment.set("HOME", root_.path);
   }
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
   process.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
   if (spec.line) prepare_line(spec, shell, std::move(names), plan, environment);
   process.env = environment.block();
-  process.ruleset = place_.rules;
+  process.ruleset = root_.rules;
   return plan;
 }
 
@@ -344,9 +344,9 @@ Task<> Session::closing() {
 Task<Result<std::shared_ptr<const fs::Tree>>> Session::tree() {
   const auto self = shared_from_this();
   touch();
-  auto& kept = place_.tree ? place_.tree : ground_.tree;
+  auto& kept = root_.tree ? root_.tree : defaults_.tree;
   if (kept && kept->lives()) co_return kept;
-  auto look = [tree = kept, why = ground_.no_tree] { return living(tree, why); };
+  auto look = [tree = kept, why = defaults_.no_tree] { return living(tree, why); };
   auto tree = co_await supervisor_.disk.run(std::move(look));
   if (tree) kept = *tree;
   co_return tree;

@@ -10,14 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "base/error.hpp"
 #include "fs/path/tree.hpp"
 #include "sessions/command.hpp"
 #include "sessions/id_ledger.hpp"
-#include "sessions/process/environment.hpp"
-#include "sessions/process/isolation.hpp"
 #include "sessions/shell/state.hpp"
+#include "sessions/spawn/environment.hpp"
+#include "sessions/spawn/isolation.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::sessions {
@@ -73,7 +73,7 @@ struct SessionPatch {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   /// What the agent gives to every session.
-  struct Ground {
+  struct Defaults {
     std::string root;     ///< absolute
     std::string shell;    ///< absolute path of the default shell
     Variables inherited;  ///< what commands get of the agent's environment
@@ -83,20 +83,21 @@ class Session : public std::enable_shared_from_this<Session> {
     std::shared_ptr<const fs::Tree> tree = {};  ///< `root`, open since the agent's start
     std::optional<Error> no_tree = {};          ///< why it is not
   };
-  /// Its place on disk.
-  struct Place {
-    std::string root;                      ///< absolute
-    std::shared_ptr<const fs::Tree> tree;  ///< the directories that its file operations reach; null: the ground alone
+  /// Its directory on disk.
+  struct Root {
+    std::string path;  ///< absolute
+    std::shared_ptr<const fs::Tree>
+        tree;  ///< the directories that its file operations reach; null: the agent's root alone
     std::shared_ptr<const Ruleset> rules;  ///< what its commands put on; null: none
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
-  Session(Supervisor& supervisor, IdLedger& ledger, Ground& ground, SessionSpec spec, Place place,
+  Session(Supervisor& supervisor, IdLedger& ledger, Defaults& defaults, SessionSpec spec, Root root,
           std::function<void()> on_idle);
 
   [[nodiscard]] const std::string& id() const noexcept { return spec_->id; }
   [[nodiscard]] const SessionSpec& spec() const noexcept { return *spec_; }
   [[nodiscard]] const SessionSpec& asked_for() const noexcept { return *asked_for_; }
-  [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
+  [[nodiscard]] const std::string& root() const noexcept { return root_.path; }
   /// Of a stateful session: where the last command that saved has left it.
   [[nodiscard]] std::string cwd() const;
   /// A path as a client gives it, relative to the cwd or absolute, as an absolute one: for `tree()`.
@@ -161,11 +162,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Supervisor& supervisor_;
   IdLedger& ledger_;
-  Ground& ground_;
+  Defaults& defaults_;
   std::shared_ptr<const SessionSpec> spec_;
   /// The request as it was, which a PUT is compared with; the same object as `spec_` until the first PATCH.
   std::shared_ptr<const SessionSpec> asked_for_;
-  Place place_;
+  Root root_;
   std::shared_ptr<ShellState> shell_state_;  ///< null: stateless
   Order order_;
   std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold

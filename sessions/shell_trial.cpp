@@ -72,7 +72,7 @@ std::vector<std::shared_ptr<Session>> ShellTrial::close() {
 
 Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules) {
   if (!wanted.stateful_shell && !wanted.login_shell) co_return Result<>{};
-  const std::string shell = wanted.shell.value_or(ground_.shell);
+  const std::string shell = wanted.shell.value_or(defaults_.shell);
   auto look = [&shell, &wanted] { return trial_key(shell, wanted); };
   const std::string key = co_await supervisor_.disk.run(std::move(look));
   if (passed_.contains(key) || supervisor_.live >= supervisor_.limits.live_commands) co_return Result<>{};
@@ -88,7 +88,7 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
   SessionSpec spec;
   spec.id = "shell-trial";
   spec.user = wanted.user;
-  spec.shell = wanted.shell.value_or(ground_.shell);
+  spec.shell = wanted.shell.value_or(defaults_.shell);
   spec.login_shell = wanted.login_shell;
   spec.stateful_shell = wanted.stateful_shell;
   spec.isolation = wanted.isolation;
@@ -96,9 +96,9 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
   // Nothing that a person has for other lines is run: no ENV, no BASH_ENV, no profile of the home.
   spec.env_inherit = false;
   spec.env["HOME"] = "/nonexistent";
-  Session::Place place{.root = std::move(root), .tree = nullptr, .rules = std::move(rules)};
+  Session::Root opened{.path = std::move(root), .tree = nullptr, .rules = std::move(rules)};
   const auto session =
-      std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), [] {});
+      std::make_shared<Session>(supervisor_, ledger_, defaults_, std::move(spec), std::move(opened), [] {});
   struct Running {
     ~Running() { all.remove(session); }
     std::list<std::shared_ptr<Session>>& all;

@@ -14,8 +14,8 @@ namespace skiff::sessions {
 /// (`stateful`), or be a login shell. A name says nothing: /bin/sh may be any of them. Reactor thread only.
 class ShellTrial {
  public:
-  ShellTrial(Supervisor& supervisor, IdLedger& ledger, Session::Ground& ground)
-      : supervisor_{supervisor}, ledger_{ledger}, ground_{ground} {}
+  ShellTrial(Supervisor& supervisor, IdLedger& ledger, Session::Defaults& defaults)
+      : supervisor_{supervisor}, ledger_{ledger}, defaults_{defaults} {}
 
   /// Runs nothing for a session that wants neither, for a shell that has passed, and while no command may be started.
   /// It has the session's isolation and limits, but no variables, and no home, of it. Errors: shell_unsuitable,
@@ -30,7 +30,7 @@ class ShellTrial {
 
   Supervisor& supervisor_;
   IdLedger& ledger_;
-  Session::Ground& ground_;
+  Session::Defaults& defaults_;
   bool closed_ = false;
   std::list<std::shared_ptr<Session>> running_;
   std::set<std::string> passed_;  ///< by the file and what was wanted

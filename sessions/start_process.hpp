@@ -4,10 +4,10 @@
 
 #include <expected>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "sessions/process/exit_status.hpp"
-#include "sessions/process/reaper.hpp"
-#include "sessions/process/spawn.hpp"
+#include "sessions/spawn/reaper.hpp"
+#include "sessions/spawn/spawn.hpp"
 
 namespace skiff::sessions {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task_group.hpp"
 #include "base/error.hpp"
-#include "base/task_group.hpp"
 #include "sessions/counts.hpp"
 #include "sessions/host/memory_guard.hpp"
 #include "sessions/output/fair_scheduler.hpp"
@@ -19,10 +19,10 @@
 #include "sessions/process/command_group.hpp"
 #include "sessions/process/process_looks.hpp"
 #include "sessions/process/process_tree.hpp"
-#include "sessions/process/reaper.hpp"
-#include "sessions/process/spawn.hpp"
-#include "sessions/process/users.hpp"
 #include "sessions/retention.hpp"
+#include "sessions/spawn/reaper.hpp"
+#include "sessions/spawn/spawn.hpp"
+#include "sessions/spawn/users.hpp"
 
 namespace skiff::sessions {
 

@@ -5,7 +5,7 @@ import resource
 
 from .processes import Absent, Folder, Server
 
-SPARE = 200  # descriptors besides the readers' own, and those of the agent's own (protocol/net/places.cpp)
+SPARE = 200  # descriptors besides the readers' own, and those of the agent's own (protocol/net/connection_slots.cpp)
 COMMANDS_AND_FILES = 4096  # what an agent's connections leave
 
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "container/agent/clock_difference.hpp"
+#include "container/agent/copy/clock_difference.hpp"
 #include "protocol/http/target.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/schema.hpp"

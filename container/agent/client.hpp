@@ -10,8 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/endpoint.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/websocket/socket.hpp"

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/trace/tracing.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/message.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/sha.hpp"
+#include "base/bytes/sha.hpp"
 
 namespace skiff::container {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/client.hpp"
 
 namespace skiff::container {

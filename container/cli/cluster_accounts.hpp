@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cluster/cluster.hpp"
-#include "container/serve/account_cache.hpp"
+#include "container/serve/keys/account_cache.hpp"
 
 namespace skiff::container {
 

@@ -7,17 +7,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/finally.hpp"
-#include "container/cli/json_path.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/printable.hpp"
-#include "container/cli/terminal.hpp"
-#include "container/cluster/claims/driver.hpp"
-#include "container/cluster/pods/driver.hpp"
-#include "container/direct/driver.hpp"
-#include "container/local/driver.hpp"
+#include "base/async/finally.hpp"
+#include "container/cli/output/json_path.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
+#include "container/cli/output/terminal.hpp"
+#include "container/drivers/claims/driver.hpp"
+#include "container/drivers/direct/driver.hpp"
+#include "container/drivers/local/driver.hpp"
+#include "container/drivers/pods/driver.hpp"
+#include "container/drivers/serve/driver.hpp"
 #include "container/sandbox/traced_driver.hpp"
-#include "container/served/driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kRetriesForOthers{15};
 constexpr std::chrono::seconds kSilenceForOthers{30};
 
 std::string variable(const char* name) {
-  return kube::process_environment(name);
+  return net::process_environment(name);
 }
 
 std::string words(Phase phase, std::string_view detail) {
@@ -114,7 +114,7 @@ Result<Cluster*> Context::cluster() {
   return cluster_.get();
 }
 
-Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
+Result<std::unique_ptr<Driver>> Context::create_driver(std::string_view name) {
   if (name == "local") {
     SKIFF_TRY(auto state, StateDirectory::open({}));
     return std::make_unique<LocalDriver>(std::move(state));
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                                           .agent_certificate_authority = options_.agent_certificate_authority,
                                           .agent_server_name = options_.agent_server_name});
   }
-  if (name == "serve") return make_served_driver();
+  if (name == "serve") return create_served_driver();
   SKIFF_TRY(auto where, cluster());
   ReachOptions reach{.url = options_.has_url_flag ? options_.url : "",
                      .gateway_url = options_.gateway_url,
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   return std::make_unique<PodDriver>(where, std::move(reach));
 }
 
-Result<std::unique_ptr<Driver>> Context::make_served_driver() const {
+Result<std::unique_ptr<Driver>> Context::create_served_driver() const {
   ServedOptions wanted{.url = options_.url,
                        .api_key = options_.api_key,
                        .api_key_file = options_.api_key_file,
@@ -202,7 +202,7 @@ Task<Result<Driver*>> Context::driver() {
     name = std::move(chosen);
   }
   if (options_.log_requests) say("driver " + name + (options_.driver == "auto" ? " (chosen by skiff)" : ""));
-  SKIFF_CO_TRY(auto made, make_driver(name));
+  SKIFF_CO_TRY(auto made, create_driver(name));
   driver_ = std::move(made);
   if (trace_) driver_ = trace_driver(std::move(driver_), trace_);
   co_return driver_.get();

@@ -6,14 +6,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/client.hpp"
-#include "container/cli/command.hpp"
-#include "container/cli/options.hpp"
+#include "container/cli/parse/command.hpp"
+#include "container/cli/parse/options.hpp"
 #include "container/cli/signals.hpp"
 #include "container/cluster/cluster.hpp"
-#include "container/cluster/pods/offline_manifest.hpp"
+#include "container/drivers/pods/offline_manifest.hpp"
 #include "container/sandbox/driver.hpp"
 #include "container/trace/tracing.hpp"
 
@@ -66,8 +66,8 @@ class Context {
   [[nodiscard]] Result<> check_one_answer() const;
   /// The driver that `auto` selects.
   [[nodiscard]] Result<std::string> choose_driver();
-  [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);
-  [[nodiscard]] Result<std::unique_ptr<Driver>> make_served_driver() const;
+  [[nodiscard]] Result<std::unique_ptr<Driver>> create_driver(std::string_view name);
+  [[nodiscard]] Result<std::unique_ptr<Driver>> create_served_driver() const;
 
   Executor executor_;
   Options options_;

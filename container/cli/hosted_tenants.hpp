@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cli/context.hpp"
-#include "container/serve/tenants.hpp"
+#include "container/serve/fleet/tenants.hpp"
 
 namespace skiff::container {
 

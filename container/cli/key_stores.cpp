@@ -8,7 +8,7 @@
 
 #include "base/small_file.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/local/file_lock.hpp"
+#include "container/drivers/local/file_lock.hpp"
 #include "protocol/json/base64.hpp"
 
 namespace skiff::container {

@@ -2,11 +2,11 @@
 
 #include <memory>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cli/context.hpp"
-#include "container/local/state_directory.hpp"
-#include "container/serve/key_store.hpp"
+#include "container/drivers/local/state_directory.hpp"
+#include "container/serve/keys/key_store.hpp"
 
 namespace skiff::container {
 

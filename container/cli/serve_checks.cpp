@@ -10,11 +10,11 @@
 
 #include "base/clock.hpp"
 #include "container/agent/client.hpp"
-#include "container/agent/clock_difference.hpp"
+#include "container/agent/copy/clock_difference.hpp"
 #include "container/cluster/checks.hpp"
 #include "container/cluster/permissions.hpp"
-#include "container/kube/auth/url.hpp"
-#include "container/serve/gateway/place.hpp"
+#include "container/net/url.hpp"
+#include "container/serve/gateway/destination.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::container {
@@ -72,7 +72,7 @@ Task<Check> examine_tenant(Cluster* cluster, ClusterDriver driver, std::string t
           home + " deploy/skiff-serve -- skiff doctor --serve`");
 }
 
-Task<Result<protocol::HttpReply>> ask_at(Executor executor, const ServerAddress* address, kube::Url url,
+Task<Result<protocol::HttpReply>> ask_at(Executor executor, const ServerAddress* address, net::Url url,
                                          std::string target) {
   protocol::HttpClientOptions options{.host = url.host,
                                       .port = url.port,
@@ -103,7 +103,7 @@ Task<std::vector<Check>> examine_url(Executor executor, const ServerAddress* add
       "check that its Pods are ready (`kubectl get pods -l app.kubernetes.io/name=skiff-serve`), and that this address "
       "leads to their Service";
   std::vector<Check> checks;
-  auto url = kube::parse_url(address->url, "--url");
+  auto url = net::parse_url(address->url, "--url");
   if (!url) {
     checks.push_back(is_wrong(what, url.error().message, "write it as http://HOST:PORT or https://HOST"));
     co_return checks;

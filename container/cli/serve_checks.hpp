@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/rbac.hpp"
 #include "container/sandbox/driver.hpp"
-#include "container/serve/key_store.hpp"
+#include "container/serve/keys/key_store.hpp"
 #include "protocol/http/client.hpp"
 
 /// Checks of the surroundings of `skiff serve`, for `skiff doctor --serve`.

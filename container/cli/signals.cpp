@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "container/cli/terminal.hpp"
+#include "container/cli/output/terminal.hpp"
 
 namespace skiff::container {
 

@@ -5,7 +5,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 
 namespace skiff::container {
 

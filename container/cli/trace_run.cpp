@@ -10,16 +10,16 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "base/blocking_pool.hpp"
-#include "container/cli/output.hpp"
-#include "container/kube/auth/proxy.hpp"
-#include "container/kube/auth/resolver.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/net/proxy.hpp"
+#include "container/net/resolver.hpp"
 #include "container/trace/otlp.hpp"
 
 namespace skiff::container {
 TraceRun::TraceRun(const Command& command, bool quiet) : quiet_{quiet} {
   if (command.group.empty() || command.traces_requests) return;
-  configuration_ = read_trace_settings(kube::process_environment);
+  configuration_ = read_trace_settings(net::process_environment);
   if (!quiet_) {
     for (const std::string& warning : configuration_.warnings) say(warning);
   }
@@ -42,7 +42,7 @@ void TraceRun::finish(int status) {
   std::optional<Result<>> sent;
   boost::asio::io_context io;
   auto pool = std::make_shared<BlockingPool>("resolver", 1);
-  auto work = send_spans(io.get_executor(), kube::system_resolver(pool), settings, tracer_->ended());
+  auto work = send_spans(io.get_executor(), net::system_resolver(pool), settings, tracer_->ended());
   boost::asio::co_spawn(io, std::move(work), [&sent](const std::exception_ptr& failure, Result<> outcome) {
     sent = failure ? skiff::fail(Errc::internal, "an exception") : std::move(outcome);
   });

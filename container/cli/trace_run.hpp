@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "container/cli/command.hpp"
+#include "container/cli/parse/command.hpp"
 #include "container/trace/trace_settings.hpp"
 #include "container/trace/tracing.hpp"
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "container/agent/clock_difference.hpp"
+#include "container/agent/copy/clock_difference.hpp"
 #include "container/cluster/permissions.hpp"
-#include "container/kube/quantity.hpp"
+#include "container/kube/objects/quantity.hpp"
 
 namespace skiff::container {
 namespace {

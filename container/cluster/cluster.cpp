@@ -6,14 +6,14 @@
 
 #include "container/cluster/labels.hpp"
 #include "container/cluster/signing_secret.hpp"
-#include "container/kube/auth/resolver.hpp"
+#include "container/net/resolver.hpp"
 
 namespace skiff::container {
 Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
-  SKIFF_TRY(auto access, kube::find_access(options.access, kube::process_environment));
+  SKIFF_TRY(auto access, kube::find_access(options.access, net::process_environment));
   auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
   SKIFF_TRY(auto transport, kube::Transport::open(executor, pool, std::move(access), options.transport));
-  protocol::Resolver resolver = kube::system_resolver(pool);
+  protocol::Resolver resolver = net::system_resolver(pool);
   return std::unique_ptr<Cluster>{new Cluster{executor, std::move(options), std::move(resolver), std::move(transport)}};
 }
 

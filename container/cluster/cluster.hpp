@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/signing_key.hpp"
 #include "container/kube/client.hpp"
 #include "container/kube/shared_watch.hpp"

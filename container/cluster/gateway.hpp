@@ -3,17 +3,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "container/kube/auth/url.hpp"
 #include "container/kube/client.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
+#include "container/net/url.hpp"
 
 namespace skiff::container {
 
 /// The address at which a Gateway accepts HTTP.
 struct GatewayAddress {
-  kube::Url url;         ///< its address and port
+  net::Url url;          ///< its address and port
   std::string hostname;  ///< host name of its listener, for requests and certificates; empty: the address itself
 };
 

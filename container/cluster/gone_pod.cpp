@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 
 namespace skiff::container {
 namespace {
@@ -15,7 +15,7 @@ Task<bool> is_node_gone(kube::Client* client, std::string name, std::string sinc
   const auto node = co_await client->get(kube::kNodes, {}, std::move(name));
   if (!node) co_return node.error().not_found();
   const auto made = node->created();
-  const auto started = kube::parse_time(since);
+  const auto started = net::parse_time(since);
   co_return made&& started && *made > *started;
 }
 
@@ -23,7 +23,7 @@ Task<bool> is_node_gone(kube::Client* client, std::string name, std::string sinc
 bool is_about(const Object& event, const GonePod& pod) {
   const std::string uid = event.text({"involvedObject", "uid"});
   if (!uid.empty()) return uid == pod.uid;
-  const auto started = kube::parse_time(pod.started_at);
+  const auto started = net::parse_time(pod.started_at);
   const auto told = event.created();
   return started && told && *told >= *started;
 }

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "base/task.hpp"
-#include "container/cluster/pod_end.hpp"
+#include "base/async/task.hpp"
+#include "container/cluster/pod/pod_end.hpp"
 #include "container/kube/client.hpp"
 
 namespace skiff::container {

@@ -8,7 +8,7 @@
 
 #include "container/cluster/labels.hpp"
 #include "container/cluster/signing_secret.hpp"
-#include "container/kube/pod.hpp"
+#include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {
 namespace {

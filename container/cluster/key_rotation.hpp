@@ -4,8 +4,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cluster/cluster.hpp"
 #include "protocol/json/schema.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/sha.hpp"
+#include "base/bytes/sha.hpp"
 
 namespace skiff::container::labels {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
 #include "container/sandbox/driver.hpp"
 
 /// Labels that skiff writes on its objects, and finds them by.

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "container/cluster/claims/pools.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/drivers/claims/pools.hpp"
 
 namespace skiff::container {
 

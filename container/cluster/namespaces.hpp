@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/rbac.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/in_parallel.hpp"
+#include "base/async/in_parallel.hpp"
 
 namespace skiff::container {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "container/cluster/rbac.hpp"
 #include "container/kube/client.hpp"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "container/kube/resource.hpp"
+#include "container/kube/objects/resource.hpp"
 
 namespace skiff::container {
 namespace {
@@ -140,7 +140,7 @@ struct Row {
   std::vector<const Rights*> home = {};  ///< rights in the namespace of the process, not of the sandboxes
 };
 
-std::vector<Row> make_table() {
+std::vector<Row> create_table() {
   const std::vector<const Rights*> pod_use{&kPodFind, &kKey, &kReach};
   const std::vector<const Rights*> claim_use{&kClaimFind, &kKey, &kReach};
   const auto with = [](std::vector<const Rights*> some, std::initializer_list<const Rights*> more) {
@@ -199,7 +199,7 @@ std::vector<Row> make_table() {
 }
 
 const std::vector<Row>& table() {
-  static const std::vector<Row> rows = make_table();
+  static const std::vector<Row> rows = create_table();
   return rows;
 }
 

@@ -6,15 +6,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/with_timeout.hpp"
 #include "base/small_file.hpp"
-#include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/gateway.hpp"
-#include "container/cluster/pod_manifest.hpp"
+#include "container/cluster/pod/pod_manifest.hpp"
 #include "container/kube/api_proxy.hpp"
-#include "container/kube/backoff.hpp"
-#include "container/kube/pod.hpp"
+#include "container/kube/objects/pod.hpp"
+#include "container/net/backoff.hpp"
 #include "protocol/net/address.hpp"
 
 namespace skiff::container {
@@ -141,7 +141,7 @@ milliseconds Reach::answer_patience() const {
 
 Endpoint Reach::by_address(std::string host, std::uint16_t port) const {
   Endpoint endpoint;
-  endpoint.url = kube::Url{.tls = false, .host = host, .port = port}.text();
+  endpoint.url = net::Url{.tls = false, .host = host, .port = port}.text();
   endpoint.client.host = std::move(host);
   endpoint.client.port = port;
   endpoint.client.resolver = cluster_->resolver();
@@ -149,7 +149,7 @@ Endpoint Reach::by_address(std::string host, std::uint16_t port) const {
   return endpoint;
 }
 
-Result<Endpoint> Reach::by_url(const kube::Url& url) const {
+Result<Endpoint> Reach::by_url(const net::Url& url) const {
   Endpoint endpoint = by_address(url.host, url.port);
   endpoint.url = url.text();
   endpoint.path_prefix = url.path;
@@ -175,7 +175,7 @@ Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
     where = co_await find_gateway(&cluster_->client(), options_.gateway, cluster_->namespace_name());
     if (!where) co_return std::unexpected{std::move(where.error())};
   } else {
-    SKIFF_CO_TRY(auto url, kube::parse_url(options_.gateway_url, "--gateway-url"));
+    SKIFF_CO_TRY(auto url, net::parse_url(options_.gateway_url, "--gateway-url"));
     where->url = std::move(url);
   }
   auto router = by_url(where->url);
@@ -217,7 +217,7 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
   switch (way) {
     case Way::url:
       if (!options_.url.empty()) {
-        SKIFF_CO_TRY(auto url, kube::parse_url(options_.url, "--url"));
+        SKIFF_CO_TRY(auto url, net::parse_url(options_.url, "--url"));
         co_return by_url(url);
       }
       break;
@@ -308,7 +308,7 @@ Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
 
 Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std::string>()> token) {
   kube::Transport& transport = cluster_->client().transport();
-  kube::Backoff backoff{transport.retry_limits()};
+  net::Backoff backoff{transport.retry_limits()};
   // A `Wait` that begins later does not extend this call.
   const SteadyTime until = transport.waited_for();
   for (;;) {
@@ -317,7 +317,7 @@ Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std:
       trial.found->token = std::move(token);
       co_return std::move(*trial.found);
     }
-    const auto wait = backoff.next({.error = {Errc::io_error, trial.said}}, true, until);
+    const auto wait = backoff.next(until);
     if (!trial.may_pass || !wait || std::chrono::steady_clock::now() + *wait > until) {
       co_return fail(Errc::sandbox_not_running,
                      "the agent of sandbox \"" + target.sandbox + "\" does not answer: " + trial.said, "name");

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/endpoint.hpp"
 #include "container/cluster/cluster.hpp"
-#include "container/kube/auth/url.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
 #include "container/kube/port_forward.hpp"
+#include "container/net/url.hpp"
 
 namespace skiff::container {
 
@@ -87,7 +87,7 @@ class Reach {
   [[nodiscard]] Task<Result<Endpoint>> endpoint_by(Way way, const ReachTarget* target);
   [[nodiscard]] Task<Result<Endpoint>> by_gateway(const ReachTarget* target);
   [[nodiscard]] Task<Result<Endpoint>> by_service(const ReachTarget* target);
-  [[nodiscard]] Result<Endpoint> by_url(const kube::Url& url) const;
+  [[nodiscard]] Result<Endpoint> by_url(const net::Url& url) const;
   [[nodiscard]] std::chrono::milliseconds tunnel_patience() const;
   [[nodiscard]] std::chrono::milliseconds answer_patience() const;
   [[nodiscard]] Endpoint by_address(std::string host, std::uint16_t port) const;

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/cluster/cluster.hpp"
-#include "container/cluster/pod_wait.hpp"
+#include "container/cluster/pod/pod_wait.hpp"
 #include "container/kube/client.hpp"
-#include "container/kube/resource.hpp"
+#include "container/kube/objects/resource.hpp"
 #include "container/sandbox/driver.hpp"
 
 /// Removes the objects of sandboxes. A name may have got a new owner since it was read, and other users can write

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "container/agent/signing_key.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
 
 /// The Secret with the keys of a namespace, and the keys in Pods. This file sends no requests.
 namespace skiff::container {

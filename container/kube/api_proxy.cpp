@@ -1,6 +1,6 @@
 #include "container/kube/api_proxy.hpp"
 
-#include "container/kube/resource.hpp"
+#include "container/kube/objects/resource.hpp"
 
 namespace skiff::kube {
 

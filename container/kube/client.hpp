@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "container/kube/object.hpp"
-#include "container/kube/resource.hpp"
-#include "container/kube/status.hpp"
+#include "container/kube/objects/object.hpp"
+#include "container/kube/objects/resource.hpp"
+#include "container/kube/objects/status.hpp"
 #include "container/kube/transport.hpp"
 
 namespace skiff::kube {
@@ -69,7 +69,7 @@ struct ServerVersion {
 
 /// The verbs of the Kubernetes API. Objects are JSON with typed views, so no field is lost. An empty namespace means
 /// the default one, or all namespaces where objects are listed. Requests are sent again where that is safe
-/// (backoff.hpp). An empty name is refused: without it a path means all objects. Reactor thread only; it must outlive
+/// (retry.hpp). An empty name is refused: without it a path means all objects. Reactor thread only; it must outlive
 /// the calls on it.
 class Client {
  public:

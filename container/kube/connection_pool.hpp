@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "protocol/http/client.hpp"
 
 namespace skiff::kube {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/beside.hpp"
-#include "base/deadline.hpp"
-#include "base/with_timeout.hpp"
-#include "container/kube/resource.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/with_timeout.hpp"
+#include "container/kube/objects/resource.hpp"
 
 namespace skiff::kube {
 namespace {

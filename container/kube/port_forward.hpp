@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "container/kube/transport.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/websocket/socket.hpp"

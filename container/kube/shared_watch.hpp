@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "container/kube/watch.hpp"
 
 namespace skiff::kube {

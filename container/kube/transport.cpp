@@ -2,11 +2,12 @@
 
 #include <utility>
 
-#include "base/deadline.hpp"
-#include "base/gzip.hpp"
-#include "base/log.hpp"
+#include "base/async/deadline.hpp"
+#include "base/bytes/gzip.hpp"
+#include "base/log/log.hpp"
 #include "container/kube/auth/dial.hpp"
-#include "container/kube/auth/resolver.hpp"
+#include "container/kube/retry.hpp"
+#include "container/net/resolver.hpp"
 #include "protocol/http/date.hpp"
 #include "protocol/websocket/handshake.hpp"
 
@@ -60,7 +61,7 @@ Transport::Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Acce
     : executor_{executor},
       access_{std::move(access)},
       options_{std::move(options)},
-      resolver_{system_resolver(pool)},
+      resolver_{net::system_resolver(pool)},
       credentials_{executor, pool, access_},
       pool_{executor, options_.connections,
             [this] { return std::make_unique<HttpClient>(executor_, client_options()); }} {}
@@ -89,7 +90,7 @@ protocol::HttpClientOptions Transport::client_options() const {
           .port = access_.server.port,
           .tls = tls_,
           .tls_server_name = access_.tls_server_name,
-          .dial = make_dialer(executor_, resolver_, access_.server, access_.proxy),
+          .dial = create_dialer(executor_, resolver_, access_.server, access_.proxy),
           .connect_time = options_.connect_time,
           .idle_time = options_.answer_time};
 }
@@ -197,7 +198,7 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition
 }
 
 Task<Outcome<HttpReply>> Transport::send(Call call) {
-  Backoff backoff{options_.retry};
+  net::Backoff backoff{options_.retry};
   bool asked_anew = false;
   bool is_uncertain = false;
   // A `Wait` that begins later does not extend this call: in a server there always is one.
@@ -216,7 +217,7 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
     failure.may_have_happened = failure.may_have_happened || is_uncertain;
     // A server that never answered is probably the wrong address, so do not retry.
     if (failure.status.code == 0 && !answered_) co_return reply;
-    const auto wait = backoff.next(failure, call.repeatable, until);
+    const auto wait = wait_before_retry(backoff, failure, call.repeatable, until);
     if (!wait) co_return reply;
     // The server may have done it although the answer says otherwise or did not come.
     is_uncertain = failure.may_have_happened || failure.status.code >= 500;

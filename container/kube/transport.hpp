@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "container/kube/auth/access.hpp"
 #include "container/kube/auth/credentials.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/kube/connection_pool.hpp"
-#include "container/kube/status.hpp"
+#include "container/kube/objects/status.hpp"
+#include "container/net/backoff.hpp"
 #include "protocol/http/client.hpp"
 
 namespace skiff::kube {
@@ -44,7 +44,7 @@ struct TransportOptions {
   std::chrono::milliseconds connect_time{10'000};  ///< limit for resolving, proxy and TLS together
   std::chrono::milliseconds answer_time{60'000};   ///< longest silence within an answer
   std::size_t answer_bytes = 64 * 1024 * 1024;     ///< limit of an answer that is read whole, both packed and unpacked
-  Backoff::Limits retry = {};
+  net::Backoff::Limits retry = {};
   /// Called with the API server's warnings for people (RFC 7234, 5.5: code 299): deprecated versions, unknown fields.
   /// Each text comes once.
   std::function<void(std::string_view)> warn = {};
@@ -80,7 +80,7 @@ class Transport {
   [[nodiscard]] Wait wait_until(SteadyTime until) { return {this, until}; }
   /// The latest time of all `Wait`s; in the past if there are none.
   [[nodiscard]] SteadyTime waited_for() const noexcept { return waits_.empty() ? SteadyTime{} : *waits_.rbegin(); }
-  [[nodiscard]] const Backoff::Limits& retry_limits() const noexcept { return options_.retry; }
+  [[nodiscard]] const net::Backoff::Limits& retry_limits() const noexcept { return options_.retry; }
 
   /// Sends the call and reads the whole answer. Any status but 2xx is a failure. A call that may be repeated is retried
   /// within `TransportOptions::retry`, or until the latest `Wait`.

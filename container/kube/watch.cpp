@@ -5,8 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "base/id.hpp"
+#include "container/kube/retry.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::kube {
@@ -137,7 +138,7 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
 Task<Outcome<>> Watch::wait_after(Failure failure) {
   // The end of a connection that has served for a while is normal.
   if (std::chrono::steady_clock::now() - connected_at_ > kServed) backoff_.reset();
-  const auto wait = backoff_.next(failure, true, client_->transport().waited_for());
+  const auto wait = wait_before_retry(backoff_, failure, true, client_->transport().waited_for());
   if (!wait) {
     backoff_.reset();
     co_return std::unexpected{std::move(failure)};

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "container/kube/backoff.hpp"
 #include "container/kube/client.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
+#include "container/net/backoff.hpp"
 
 namespace skiff::kube {
 
@@ -76,7 +76,7 @@ class Watch {
   std::vector<char> piece_;
   SteadyTime connected_at_{};
   unsigned connections_ = 0;
-  Backoff backoff_;
+  net::Backoff backoff_;
 };
 
 }  // namespace skiff::kube

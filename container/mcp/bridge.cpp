@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
-#include "base/with_timeout.hpp"
-#include "container/agent/event_stream.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/with_timeout.hpp"
+#include "container/agent/stream/event_stream.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
 

@@ -11,9 +11,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "base/error.hpp"
-#include "base/event.hpp"
-#include "base/task_group.hpp"
 #include "container/agent/client.hpp"
 
 namespace skiff::container {

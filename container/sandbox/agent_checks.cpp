@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/agent/client.hpp"
-#include "container/agent/clock_difference.hpp"
+#include "container/agent/copy/clock_difference.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::container {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {

@@ -62,13 +62,13 @@ std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& f
 Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
   const std::string name = wanted.spec.name;
   const auto wait = wanted.spec.wait;
-  const SandboxSpec wish = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
+  const SandboxSpec request = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
   auto made = co_await driver->create(std::move(wanted.spec), progress);
   if (!made && made.error().code == Errc::sandbox_conflict && wanted.get_or_create) {
     made = co_await driver->start(name, wait, progress);
     if (!made) co_return std::unexpected{std::move(made.error())};
     BroughtUp up{.sandbox = std::move(*made), .is_new = false};
-    up.differences = differences(wish, up.sandbox);
+    up.differences = differences(request, up.sandbox);
     if (!up.sandbox.reason.empty()) up.differences.push_back(up.sandbox.reason);
     co_return up;
   }

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {

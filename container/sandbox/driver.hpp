@@ -12,15 +12,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/endpoint.hpp"
 #include "container/agent/token.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
+#include "container/sandbox/freshness.hpp"
 #include "container/sandbox/pools.hpp"
 #include "container/sandbox/progress.hpp"
 #include "container/sandbox/sandbox.hpp"
-#include "container/sandbox/sighting.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container {
@@ -113,8 +113,8 @@ class Driver {
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;
   /// Watches a running sandbox from now on. Null if it does not run, or if this driver cannot notice changes at once.
   /// Take it before `get` or `endpoint` and check it afterwards: if it still holds, their results are those of the
-  /// sandbox that was sighted.
-  [[nodiscard]] virtual std::unique_ptr<Sighting> sight(const std::string& /*name*/) { return nullptr; }
+  /// sandbox that was found.
+  [[nodiscard]] virtual std::unique_ptr<Freshness> freshness(const std::string& /*name*/) { return nullptr; }
   /// Connects to a TCP port of the sandbox.
   [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) = 0;
 

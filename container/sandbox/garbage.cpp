@@ -6,9 +6,10 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/in_parallel.hpp"
+#include "base/async/in_parallel.hpp"
+#include "base/async/semaphore.hpp"
 #include "container/agent/client.hpp"
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 
 namespace skiff::container {
 namespace {
@@ -84,10 +85,10 @@ bool is_to_be_asked(const Sandbox& sandbox, const Collecting& what) {
   return sandbox.state == SandboxState::running && (what.max_idle || has_outlived(sandbox, wall_now()));
 }
 
-Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Turnstile* asking, Decision* outcome) {
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Semaphore* asking, Decision* outcome) {
   std::string reason = reason_of(seen);
   if (is_to_be_asked(seen, what)) {
-    const Turnstile::Place place = co_await asking->enter();
+    const Semaphore::Permit permit = co_await asking->acquire();
     reason = co_await ask_why(driver, seen, what.max_idle);
   }
   if (reason.empty()) {
@@ -103,7 +104,7 @@ Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Turnstile* ask
 
 bool has_outlived(const Sandbox& sandbox, WallTime now) {
   if (!sandbox.expires_at) return false;
-  const auto end = kube::parse_time(*sandbox.expires_at);
+  const auto end = net::parse_time(*sandbox.expires_at);
   return end && now > *end + kGrace;
 }
 
@@ -112,7 +113,7 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   const std::vector<Sandbox>& all = page.items;
   std::vector<Decision> outcomes(all.size());
-  Turnstile asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
+  Semaphore asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
   // Handle all sandboxes at the same time, so that one that hangs does not delay the others.
   co_await in_parallel(all.size(), all.size(), [&](std::size_t index) {
     return collect_one(driver, all[index], what, &asking, &outcomes[index]);

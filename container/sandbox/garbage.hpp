@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {

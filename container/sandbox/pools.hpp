@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
 #include "container/sandbox/progress.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "protocol/json/schema.hpp"

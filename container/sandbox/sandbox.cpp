@@ -56,7 +56,7 @@ Result<> check_size(const SandboxSpec& spec) {
   return {};
 }
 
-std::string make_name(std::string_view prefix) {
+std::string create_name(std::string_view prefix) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
   std::array<std::byte, kRandomLetters> random{};
   random_bytes(random);

@@ -105,7 +105,7 @@ struct Sandbox {
 [[nodiscard]] Result<> check_size(const SandboxSpec& spec);
 
 /// A unique name: `prefix` and random letters and digits.
-[[nodiscard]] std::string make_name(std::string_view prefix);
+[[nodiscard]] std::string create_name(std::string_view prefix);
 
 [[nodiscard]] std::string_view state_word(SandboxState state) noexcept;
 

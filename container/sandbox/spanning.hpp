@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/sandbox/progress.hpp"
 #include "container/trace/tracing.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {

@@ -112,7 +112,9 @@ class TracedDriver final : public Driver {
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);
   }
-  [[nodiscard]] std::unique_ptr<Sighting> sight(const std::string& name) override { return driver_->sight(name); }
+  [[nodiscard]] std::unique_ptr<Freshness> freshness(const std::string& name) override {
+    return driver_->freshness(name);
+  }
   [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }

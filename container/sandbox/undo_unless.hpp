@@ -10,12 +10,12 @@
 #include <boost/asio/error.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "base/async/deadline.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task.hpp"
+#include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
 #include "base/error.hpp"
-#include "base/finally.hpp"
-#include "base/task.hpp"
-#include "base/with_timeout.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "container/kube/status.hpp"
+#include "container/kube/objects/status.hpp"
 #include "container/sandbox/progress.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"

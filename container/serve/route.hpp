@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "container/serve/api_key.hpp"
+#include "container/serve/keys/api_key.hpp"
 #include "container/trace/tracing.hpp"
-#include "protocol/http/exchange.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "protocol/service/route.hpp"
 #include "protocol/service/router.hpp"
 

@@ -1,10 +1,10 @@
 #include <string>
 #include <utility>
 
-#include "container/serve/e2b_routes.hpp"
-#include "container/serve/event_routes.hpp"
-#include "container/serve/own_bodies.hpp"
-#include "container/serve/own_routes.hpp"
+#include "container/serve/api/bodies.hpp"
+#include "container/serve/api/event_routes.hpp"
+#include "container/serve/api/routes.hpp"
+#include "container/serve/e2b/routes.hpp"
 #include "container/serve/route.hpp"
 #include "protocol/json/openapi.hpp"
 #include "protocol/json/schema.hpp"
@@ -202,8 +202,8 @@ constexpr Route kRoutes[] = {
     row(kOwn, "POST",   "/v1/sandboxes/{id}/stop",        create, kJson, &own::stop,           &describe_stop,     "Stop a sandbox and keep its files"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/start",       create, kNone, &own::start,          &describe_start,    "Start a stopped sandbox again"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Renew the lease of a sandbox"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::make_token,     &describe_token,    "Create a token for the agent of a sandbox"),
-    row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::make_preview,   &describe_preview,  "Create a link that opens a port of the sandbox in a browser"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::create_token,     &describe_token,    "Create a token for the agent of a sandbox"),
+    row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::create_preview,   &describe_preview,  "Create a link that opens a port of the sandbox in a browser"),
     row(kOwn, "GET",    "/v1/pools",                      use,    kNone, &own::list_pools,     &describe_pools,    "List pools of prestarted sandboxes"),
     row(kOwn, "GET",    "/v1/pools/{id}",                 use,    kNone, &own::show_pool,      &describe_pool,     "Show a pool"),
 

@@ -5,10 +5,10 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/log.hpp"
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
+#include "base/log/log.hpp"
 #include "container/serve/answer.hpp"
-#include "protocol/http/server.hpp"
+#include "protocol/http/server/server.hpp"
 
 namespace skiff::container::serve {
 
@@ -17,7 +17,7 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
   const Executor executor = co_await boost::asio::this_coro::executor;
   protocol::ReceiveBudget received{options.received_bytes};
   protocol::HttpServer server{executor,
-                              {.limits = {.places = options.places},
+                              {.limits = {.slots = options.slots},
                                .name = "skiff",
                                .takes_faulty_targets = true,
                                .received = &received,

@@ -5,16 +5,16 @@
 #include <memory>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/serve/service.hpp"
+#include "protocol/net/connection_slots.hpp"
 #include "protocol/net/listener.hpp"
-#include "protocol/net/places.hpp"
 
 namespace skiff::container::serve {
 
 struct ServerOptions {
-  protocol::PlaceLimits places = {};               ///< limits of connections at the same time
+  protocol::SlotLimits slots = {};                 ///< limits of connections at the same time
   std::size_t received_bytes = 128 * 1024 * 1024;  ///< most bytes of all connections that are received and not used yet
   std::chrono::milliseconds drain_time{30'000};    ///< time for running requests when the server stops
 };

@@ -13,12 +13,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/async/deadline.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
 #include "base/id.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "container/serve/answer.hpp"
-#include "container/serve/credential.hpp"
+#include "container/serve/keys/credential.hpp"
 #include "protocol/http/page.hpp"
 #include "protocol/service/body.hpp"
 #include "protocol/service/dispatcher.hpp"
@@ -48,11 +48,11 @@ Task<T> apart(Task<T> work) {
 
 /// The holder that a request's connection counts for: the tenant, and within it the key or the link. A link is for one
 /// port.
-protocol::Holder place_holder(const Door::Admitted& admitted, const Placed& placed) {
+protocol::Holder place_holder(const Authorizer::Admitted& admitted, const Destination& destination) {
   const std::string& who = admitted.who;
   const bool is_key = who != kByPreview && who != kByAccessToken && who != kBySignature;
   return {.who = admitted.permission.tenant,
-          .part = is_key ? who : who + ' ' + placed.sandbox + ':' + std::to_string(placed.port)};
+          .part = is_key ? who : who + ' ' + destination.sandbox + ':' + std::to_string(destination.port)};
 }
 
 /// E2B's SDKs create signed URLs with the address in E2B_SANDBOX_URL, and a link has no header fields that name the
@@ -101,10 +101,10 @@ struct Service::Visit {
   Service& service;
   protocol::HttpExchange& http;
   protocol::service::Match match = {};
-  const Route* route = nullptr;         ///< null: the request is passed on, or matches none
-  std::optional<Placed> placed = {};    ///< the port to which it is passed on
-  std::optional<Error> misplaced = {};  ///< the parts of the request that name its destination are invalid
-  Door::Admitted admitted = {};         ///< its rights to the sandbox to which it is passed on
+  const Route* route = nullptr;                 ///< null: the request is passed on, or matches none
+  std::optional<Destination> destination = {};  ///< the port to which it is passed on
+  std::optional<Error> misplaced = {};          ///< the parts of the request that name its destination are invalid
+  Authorizer::Admitted admitted = {};           ///< its rights to the sandbox to which it is passed on
   ApiKey key = {};
   std::string request_id = new_id("r");
   std::string who = {};
@@ -117,7 +117,7 @@ struct Service::Visit {
   SteadyTime began = std::chrono::steady_clock::now();
   Span span = {};
 
-  [[nodiscard]] bool asks_e2b_agent() const noexcept { return placed && placed->port == kE2bPort; }
+  [[nodiscard]] bool asks_e2b_agent() const noexcept { return destination && destination->port == kE2bPort; }
 };
 
 Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates templates, ServiceOptions options)
@@ -129,8 +129,8 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
       log_turns_{executor, kLogsAtOnce},
-      door_{executor, &fleet_, &keys_, options_.kept},
-      gateway_{executor, door_, gateway_options(options_)},
+      authorizer_{executor, &fleet_, &keys_, options_.kept},
+      gateway_{executor, authorizer_, gateway_options(options_)},
       until_next_sweep_{executor} {}
 
 /// The steps of a request: to the server's own API, to E2B's control API, or to a sandbox.
@@ -142,29 +142,30 @@ struct Service::Front {
     Service& service = visit->service;
     const auto& request = visit->http.request();
     visit->row = service.stats_.no_route_row();
-    auto placed = place(request, service.options_.domain);
-    if (!placed) {
-      visit->misplaced = std::move(placed.error());
+    auto destination = destination_of(request, service.options_.domain);
+    if (!destination) {
+      visit->misplaced = std::move(destination.error());
       return;
     }
     // Versions of E2B's SDKs send the fields of a sandbox to the control API, too, when they connect to it. The agent
     // has none of these paths.
-    const bool may_be_for_control = *placed && (*placed)->by == PlacedBy::fields && (*placed)->port == kE2bPort;
-    if (!*placed || may_be_for_control) find_row(visit);
-    if (!*placed || (visit->route != nullptr && visit->face == Face::e2b)) return;
+    const bool may_be_for_control =
+        *destination && (*destination)->by == NamedBy::fields && (*destination)->port == kE2bPort;
+    if (!*destination || may_be_for_control) find_row(visit);
+    if (!*destination || (visit->route != nullptr && visit->face == Face::e2b)) return;
     visit->match = {.route = service.stats_.gateway_row()};
     visit->route = nullptr;
     visit->row = service.stats_.gateway_row();
-    visit->path = "gateway:" + std::to_string((*placed)->port);
-    visit->sandbox = (*placed)->sandbox;
-    visit->placed = std::move(**placed);
-    visit->placed->source = source_of(visit->http, service.options_);
+    visit->path = "gateway:" + std::to_string((*destination)->port);
+    visit->sandbox = (*destination)->sandbox;
+    visit->destination = std::move(**destination);
+    visit->destination->source = source_of(visit->http, service.options_);
     visit->face = visit->asks_e2b_agent() ? Face::e2b : Face::own;
   }
 
   static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
     if (visit->misplaced) return std::unexpected{*visit->misplaced};
-    if (visit->placed) return std::nullopt;
+    if (visit->destination) return std::nullopt;
     const auto& request = visit->http.request();
     visit->http.extra_headers().set("X-Request-Id", visit->request_id);
     if (request.target.fault) return std::unexpected{*request.target.fault};
@@ -173,12 +174,12 @@ struct Service::Front {
   }
 
   static Task<Result<>> identify(Visit* visit) {
-    if (visit->placed) return admit_to_sandbox(visit);
+    if (visit->destination) return admit_to_sandbox(visit);
     return admit_key(visit);
   }
 
   static Task<Result<>> handle(Visit* visit) {
-    if (visit->placed) return pass_on(visit);
+    if (visit->destination) return pass_on(visit);
     return control(visit);
   }
 
@@ -245,7 +246,7 @@ struct Service::Front {
     if (presented.empty()) co_return fail(Errc::unauthenticated, "an API key is required: X-API-Key");
     SKIFF_CO_TRY(visit->key,
                  co_await service.keys_.find(std::move(presented), source_of(visit->http, service.options_)));
-    SKIFF_CO_TRY_VOID(visit->http.vouch({.who = visit->key.tenant, .part = visit->key.name}));
+    SKIFF_CO_TRY_VOID(visit->http.mark_authenticated({.who = visit->key.tenant, .part = visit->key.name}));
     visit->who = visit->key.name;
     visit->tenant = visit->key.tenant;
     if (!visit->key.allows(*visit->route->scope)) {
@@ -283,10 +284,10 @@ struct Service::Front {
     const auto& request = visit->http.request();
     const bool is_tls =
         service.options_.behind_proxy ? request.headers.get("X-Forwarded-Proto") == "https" : visit->http.is_tls();
-    SKIFF_CO_TRY(visit->admitted, co_await visit->service.door_.admit(&request, &*visit->placed, is_tls));
-    protocol::Holder holder = place_holder(visit->admitted, *visit->placed);
+    SKIFF_CO_TRY(visit->admitted, co_await visit->service.authorizer_.admit(&request, &*visit->destination, is_tls));
+    protocol::Holder holder = place_holder(visit->admitted, *visit->destination);
     visit->admitted.permission.subject = holder.part;
-    SKIFF_CO_TRY_VOID(visit->http.vouch(std::move(holder)));
+    SKIFF_CO_TRY_VOID(visit->http.mark_authenticated(std::move(holder)));
     visit->who = visit->admitted.who;
     visit->tenant = visit->admitted.permission.tenant;
     co_return Result<>{};
@@ -294,7 +295,7 @@ struct Service::Front {
 
   static Task<Result<>> pass_on(Visit* visit) {
     if (visit->admitted.redirect) co_return co_await visit->http.respond(std::move(*visit->admitted.redirect));
-    auto passed = co_await visit->service.gateway_.pass(visit->http, *visit->placed,
+    auto passed = co_await visit->service.gateway_.pass(visit->http, *visit->destination,
                                                         std::move(visit->admitted.permission), visit->span.here());
     // The sandbox sleeps, and there is no place to start it.
     if (!passed && passed.error().code == Errc::too_many_sandboxes) visit->retry_after = Admission::kRetry;
@@ -335,7 +336,7 @@ Task<> Service::stop() {
   co_await bring_ups_.stop();
   co_await gateway_.stop();
   co_await keys_.stop();
-  door_.forget();
+  authorizer_.forget();
 }
 
 Task<> Service::keep_to_keys() {

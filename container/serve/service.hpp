@@ -5,22 +5,22 @@
 #include <functional>
 #include <string>
 
+#include "base/async/fair_semaphore.hpp"
+#include "base/async/task.hpp"
+#include "base/async/timer.hpp"
 #include "base/error.hpp"
-#include "base/fair_turnstile.hpp"
-#include "base/task.hpp"
-#include "base/timer.hpp"
-#include "container/serve/bring_ups.hpp"
-#include "container/serve/door.hpp"
-#include "container/serve/fleet.hpp"
-#include "container/serve/followers.hpp"
+#include "container/serve/authorizer.hpp"
+#include "container/serve/fleet/bring_ups.hpp"
+#include "container/serve/fleet/fleet.hpp"
+#include "container/serve/fleet/followers.hpp"
+#include "container/serve/fleet/templates.hpp"
+#include "container/serve/fleet/tenants.hpp"
 #include "container/serve/gateway/gateway.hpp"
-#include "container/serve/key_store.hpp"
+#include "container/serve/keys/key_store.hpp"
 #include "container/serve/route.hpp"
 #include "container/serve/stats.hpp"
-#include "container/serve/templates.hpp"
-#include "container/serve/tenants.hpp"
 #include "container/trace/span_export.hpp"
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 
 namespace skiff::container::serve {
 
@@ -63,8 +63,8 @@ class Service {
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }
   [[nodiscard]] Followers& followers() noexcept { return followers_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
-  [[nodiscard]] Door& door() noexcept { return door_; }
-  [[nodiscard]] FairTurnstile& log_turns() noexcept { return log_turns_; }
+  [[nodiscard]] Authorizer& authorizer() noexcept { return authorizer_; }
+  [[nodiscard]] FairSemaphore& log_turns() noexcept { return log_turns_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
@@ -83,8 +83,8 @@ class Service {
   Fleet fleet_;
   BringUps bring_ups_;
   Followers followers_;
-  FairTurnstile log_turns_;  ///< turns of tenants to read logs, which may be megabytes
-  Door door_;
+  FairSemaphore log_turns_;  ///< turns of tenants to read logs, which may be megabytes
+  Authorizer authorizer_;
   Gateway gateway_;
   Stats stats_;
   Timer until_next_sweep_;

@@ -7,11 +7,12 @@
 
 namespace skiff::container::serve {
 
-Task<Result<Made>> create_traced(Fleet* fleet, TraceParent trace, ApiKey key, Wish wish, Progress progress) {
-  if (!trace) co_return co_await fleet->create(std::move(key), std::move(wish), std::move(progress));
+Task<Result<Made>> create_traced(Fleet* fleet, TraceParent trace, ApiKey key, CreateRequest request,
+                                 Progress progress) {
+  if (!trace) co_return co_await fleet->create(std::move(key), std::move(request), std::move(progress));
   auto span = std::make_shared<Span>(trace.begin("create sandbox"));
-  span->set("skiff.template", wish.template_name);
-  auto made = co_await fleet->create(std::move(key), std::move(wish), noting(span, std::move(progress)));
+  span->set("skiff.template", request.template_name);
+  auto made = co_await fleet->create(std::move(key), std::move(request), noting(span, std::move(progress)));
   if (made) span->set("skiff.sandbox.name", made->sandbox.name);
   span->note(made);
   span->end();

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
-#include "container/kube/backoff.hpp"
-#include "container/kube/status.hpp"
+#include "base/async/deadline.hpp"
+#include "container/net/backoff.hpp"
+#include "container/net/retry_after.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/net/tls.hpp"
 
@@ -19,6 +19,11 @@ using nlohmann::json;
 constexpr std::size_t kLongestReply = std::size_t{64} << 10U;
 /// Values of opentelemetry.proto.trace.v1.Status.StatusCode.
 constexpr int kStatusError = 2;
+
+/// True for the answers after which a client sends the same again (OTLP 1.5, "Failures" of OTLP/HTTP).
+bool is_busy(unsigned status) {
+  return status == 429 || (status >= 502 && status <= 504);
+}
 
 /// This encoding writes 64-bit numbers as text.
 std::string nanoseconds(WallTime time) {
@@ -104,7 +109,7 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
   headers.set("Content-Type", "application/json");
   headers.set("User-Agent", "skiff/" SKIFF_VERSION);
   const std::string body = otlp_request(settings, spans);
-  kube::Backoff backoff{{.all = settings.timeout}};
+  net::Backoff backoff{{.all = settings.timeout}};
   for (;;) {
     protocol::HttpClient::Request request{
         .method = "POST", .target = settings.collector.path, .headers = headers, .body = body};
@@ -115,9 +120,11 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
       co_return Result<>{};
     }
     // Ignore the body, which is in the encoding of the request or a proxy's page: the status says enough.
-    kube::Failure failure = kube::read_failure(reply.head, {}, "the collector answers");
-    const auto wait = backoff.next(failure, true);
-    if (!wait) co_return std::unexpected{std::move(failure.error)};
+    const auto wait =
+        is_busy(reply.head.status)
+            ? backoff.next({}, net::retry_after(reply.head.headers).value_or(std::chrono::milliseconds{0}))
+            : std::nullopt;
+    if (!wait) co_return fail(Errc::io_error, "the collector answers " + std::to_string(reply.head.status));
     client.close();
     co_await pause(*wait);
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/trace/trace_settings.hpp"
 #include "container/trace/tracing.hpp"
 #include "protocol/http/client.hpp"

@@ -9,10 +9,10 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "base/event.hpp"
-#include "base/log.hpp"
-#include "base/timer.hpp"
-#include "base/with_timeout.hpp"
+#include "base/async/event.hpp"
+#include "base/async/timer.hpp"
+#include "base/async/with_timeout.hpp"
+#include "base/log/log.hpp"
 #include "container/trace/otlp.hpp"
 #include "protocol/http/traceparent.hpp"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string_view>
 
+#include "base/async/task.hpp"
+#include "base/async/task_group.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "base/task_group.hpp"
 #include "container/trace/trace_settings.hpp"
 #include "container/trace/tracing.hpp"
 #include "protocol/http/client.hpp"

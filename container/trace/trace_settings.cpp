@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 #include "protocol/http/target.hpp"
 #include "protocol/http/traceparent.hpp"
 
@@ -21,7 +21,7 @@ constexpr std::string_view kPath = "/v1/traces";
 
 class VariableReader {
  public:
-  VariableReader(const kube::Environment& environment, std::vector<std::string>* warnings)
+  VariableReader(const net::Environment& environment, std::vector<std::string>* warnings)
       : environment_{environment}, warnings_{warnings} {}
 
   std::string get(const char* name) const { return std::string{trimmed(environment_(name))}; }
@@ -57,17 +57,17 @@ class VariableReader {
   }
 
  private:
-  const kube::Environment& environment_;
+  const net::Environment& environment_;
   std::vector<std::string>* warnings_;
 };
 
-std::optional<kube::Url> collector(const VariableReader& read) {
+std::optional<net::Url> collector(const VariableReader& read) {
   constexpr const char* kTraces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
   constexpr const char* kAll = "OTEL_EXPORTER_OTLP_ENDPOINT";
   const bool is_own = !read.get(kTraces).empty();
   const std::string text = read.get(is_own ? kTraces : kAll);
   if (text.empty()) return std::nullopt;
-  auto url = kube::parse_url(text, is_own ? kTraces : kAll);
+  auto url = net::parse_url(text, is_own ? kTraces : kAll);
   if (!url) {
     read.warn(url.error().message);
     return std::nullopt;
@@ -149,7 +149,7 @@ TraceSampler sampler(const VariableReader& read) {
 
 }  // namespace
 
-TraceConfiguration read_trace_settings(const kube::Environment& environment) {
+TraceConfiguration read_trace_settings(const net::Environment& environment) {
   TraceConfiguration configuration;
   const VariableReader read{environment, &configuration.warnings};
   std::string disabled = read.get("OTEL_SDK_DISABLED");

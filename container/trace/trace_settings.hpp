@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "container/kube/auth/proxy.hpp"
-#include "container/kube/auth/url.hpp"
+#include "container/net/proxy.hpp"
+#include "container/net/url.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::container {
@@ -23,7 +23,7 @@ struct TraceSampler {
 
 /// The destination of spans, and their description of this process.
 struct TraceSettings {
-  kube::Url collector = {};  ///< URL with the path
+  net::Url collector = {};  ///< URL with the path
   protocol::Headers headers = {};
   std::chrono::milliseconds timeout{3'000};
   std::vector<std::pair<std::string, std::string>> resource = {};  ///< attributes; service.name is one
@@ -41,6 +41,6 @@ struct TraceConfiguration {
 /// OTEL_RESOURCE_ATTRIBUTES, OTEL_SDK_DISABLED, OTEL_TRACES_SAMPLER and its _ARG; and TRACEPARENT. Without an endpoint
 /// there are no settings: the specification's default, a collector on this machine, would make every command try to
 /// connect there. An empty variable counts as absent. A variable that is not understood is a warning, never an error.
-[[nodiscard]] TraceConfiguration read_trace_settings(const kube::Environment& environment);
+[[nodiscard]] TraceConfiguration read_trace_settings(const net::Environment& environment);
 
 }  // namespace skiff::container

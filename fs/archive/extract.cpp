@@ -192,7 +192,7 @@ class Extraction {
     };
     if (entry.kind == TarEntry::Kind::directory) {
       // The directory stays writable until its contents are complete.
-      UniqueFd opened = make_private_directory(directory, name);
+      UniqueFd opened = create_private_directory(directory, name);
       if (!opened && errno == EEXIST) {
         opened.reset(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       }
@@ -203,7 +203,7 @@ class Extraction {
     }
     const bool stays = ::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT;
     if (stays && (errno != EBUSY || entry.kind != TarEntry::Kind::file)) return failed("replace ");
-    if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name, stays);
+    if (entry.kind == TarEntry::Kind::file) return create_file(reader, entry, path, name, stays);
     if (entry.kind == TarEntry::Kind::link) {
       if (::symlinkat(entry.target.c_str(), directory, name.c_str()) != 0) return failed("make the link ");
       set_link_times(directory, name, times_of(entry));
@@ -232,8 +232,8 @@ class Extraction {
   }
 
   /// `in_place`: the file is a mount.
-  Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name,
-                     bool in_place) {
+  Result<> create_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name,
+                       bool in_place) {
     UniqueFd file;
     if (in_place) {
       SKIFF_TRY(file, open_mount(parent_.get(), path, name));

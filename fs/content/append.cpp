@@ -14,20 +14,20 @@
 
 namespace skiff::fs {
 
-Appender::Appender(std::string path, Place place, UniqueFd fd, std::optional<std::uint64_t> offset, bool created)
-    : path_{std::move(path)}, place_{std::move(place)}, fd_{std::move(fd)}, offset_{offset}, created_{created} {}
+Appender::Appender(std::string path, Location location, UniqueFd fd, std::optional<std::uint64_t> offset, bool created)
+    : path_{std::move(path)}, location_{std::move(location)}, fd_{std::move(fd)}, offset_{offset}, created_{created} {}
 
 Result<Appender> Appender::begin(const Tree& tree, std::string_view path, AppendOptions options,
                                  const std::stop_token& stop) {
-  SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY(auto target, check_file_target(place, options.conditions, path, stop));
+  SKIFF_TRY(auto location, tree.locate(path, Links::follow, options.parents));
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  SKIFF_TRY(auto target, check_file_target(location, options.conditions, path, stop));
 
   constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const bool create = !target.has_value();
   UniqueFd fd;
   if (!create || options.offset.value_or(0) == 0) {
-    fd.reset(::openat(place.parent.get(), place.name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
+    fd.reset(::openat(location.parent.get(), location.name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
     if (!fd) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
     SKIFF_TRY(auto status, status_of(fd.get()));
     SKIFF_TRY_VOID(check_regular(status.st_mode, path));
@@ -38,7 +38,7 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
       return std::unexpected{system_error(errno, "set the mode of " + in_quotes(path))};
     }
   }
-  Appender appender{std::string{path}, std::move(place), std::move(fd), options.offset, create};
+  Appender appender{std::string{path}, std::move(location), std::move(fd), options.offset, create};
   // This reads the size; check() and write() report a mismatch.
   auto checked = appender.check_locked();
   if (!checked && checked.error().code != Errc::append_offset_mismatch) {
@@ -48,13 +48,13 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
 }
 
 Result<> Appender::check() {
-  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY(auto lock, NameLock::of(location_.parent.get(), location_.name));
   return check_locked();
 }
 
 Result<> Appender::check_locked() {
   struct stat named{};
-  const bool exists = ::fstatat(place_.parent.get(), place_.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool exists = ::fstatat(location_.parent.get(), location_.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
   size_ = exists ? static_cast<std::uint64_t>(named.st_size) : 0;
   bool same = false;
   if (fd_) {
@@ -74,7 +74,7 @@ Result<> Appender::check_locked() {
 }
 
 Result<> Appender::write(std::span<const char> bytes) {
-  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY(auto lock, NameLock::of(location_.parent.get(), location_.name));
   SKIFF_TRY_VOID(check_locked());
   SKIFF_TRY_VOID(take_set_id(fd_.get(), path_));
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
@@ -87,7 +87,7 @@ Result<> Appender::write(std::span<const char> bytes) {
 }
 
 Result<Written> Appender::finish() {
-  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY(auto lock, NameLock::of(location_.parent.get(), location_.name));
   SKIFF_TRY_VOID(check_locked());
   // The agent can write to another user's file but not stamp it; such a file has a tag by content while it is fresh.
   auto stamped = stamp(fd_.get());

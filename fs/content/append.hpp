@@ -41,11 +41,11 @@ class Appender {
   [[nodiscard]] Result<Written> finish();
 
  private:
-  Appender(std::string path, Place place, UniqueFd fd, std::optional<std::uint64_t> offset, bool created);
+  Appender(std::string path, Location location, UniqueFd fd, std::optional<std::uint64_t> offset, bool created);
   [[nodiscard]] Result<> check_locked();
 
   std::string path_;
-  Place place_;
+  Location location_;
   UniqueFd fd_;  // none: the file is missing and the offset is not 0
   std::optional<std::uint64_t> offset_;
   std::uint64_t size_ = 0;

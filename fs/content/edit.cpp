@@ -15,8 +15,8 @@
 
 namespace skiff::fs {
 
-Result<std::string> read_text(const Place& place, std::string_view path) {
-  const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+Result<std::string> read_text(const Location& location, std::string_view path) {
+  const UniqueFd object{::openat(location.parent.get(), location.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   SKIFF_TRY(auto status, status_of(object.get()));
   SKIFF_TRY_VOID(check_regular(status.st_mode, path));
@@ -42,10 +42,10 @@ Result<Edited> edit(const Tree& tree, std::string_view path, std::span<const Edi
       Writer::begin(tree, path,
                     {.conditions = options.conditions, .parents = Parents::require, .durability = options.durability},
                     stop));
-  const Place& place = writer.place();
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path, stop));
-  SKIFF_TRY(auto text, read_text(place, path));
+  const Location& location = writer.location();
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  SKIFF_TRY_VOID(check_file_target(location, options.conditions, path, stop));
+  SKIFF_TRY(auto text, read_text(location, path));
   SKIFF_TRY(auto replaced, replace(text, edits));
   Diff diff = unified_diff(options.name.empty() ? path : options.name, text, replaced.text, replaced.changed);
   SKIFF_TRY_VOID(writer.write(replaced.text));

@@ -41,8 +41,8 @@ struct Edited {
 [[nodiscard]] Result<Edited> edit(const Tree& tree, std::string_view path, std::span<const Edit> edits,
                                   const EditOptions& options = {}, const std::stop_token& stop = {});
 
-/// Reads the whole file at a place, for an edit; the caller holds the lock of its name. Errors: path_not_found,
+/// Reads the whole file at a location, for an edit; the caller holds the lock of its name. Errors: path_not_found,
 /// not_a_regular_file, is_a_directory, payload_too_large.
-[[nodiscard]] Result<std::string> read_text(const Place& place, std::string_view path);
+[[nodiscard]] Result<std::string> read_text(const Location& location, std::string_view path);
 
 }  // namespace skiff::fs

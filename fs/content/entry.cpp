@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/path.hpp"
 #include "fs/path/stop.hpp"

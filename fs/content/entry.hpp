@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/sha.hpp"
 #include "base/error.hpp"
-#include "base/sha.hpp"
 
 namespace skiff::fs {
 

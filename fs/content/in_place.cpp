@@ -31,14 +31,14 @@ bool is_mount_point(int directory, const std::string& name) {
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-bool is_mounted(const Place& place) {
-  return is_mount_point(place.parent.get(), place.name);
+bool is_mounted(const Location& location) {
+  return is_mount_point(location.parent.get(), location.name);
 }
 
-Result<StagedFor> stage_for(const Tree& tree, const Place& place, Becomes becomes, Naming naming) {
-  auto staged = StagedFile::make(place.parent.get(), 0666, naming, becomes);
+Result<StagedFor> stage_for(const Tree& tree, const Location& location, Becomes becomes, Naming naming) {
+  auto staged = StagedFile::make(location.parent.get(), 0666, naming, becomes);
   if (staged) return StagedFor{.file = std::move(*staged)};
-  if (staged.error().code != Errc::permission_denied || !is_mounted(place)) return std::unexpected{staged.error()};
+  if (staged.error().code != Errc::permission_denied || !is_mounted(location)) return std::unexpected{staged.error()};
   SKIFF_TRY(auto beside, StagedFile::make(tree.roots().front().fd.get(), 0600));
   return StagedFor{.file = std::move(beside), .elsewhere = true};
 }
@@ -54,9 +54,9 @@ Result<> take_set_id(int fd, std::string_view path) {
   return {};
 }
 
-Result<UniqueFd> write_in_place(const Place& place, int from, const Entry& expected, std::string_view path) {
+Result<UniqueFd> write_in_place(const Location& location, int from, const Entry& expected, std::string_view path) {
   constexpr int kFlags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  UniqueFd file{::openat(place.parent.get(), place.name.c_str(), kFlags)};
+  UniqueFd file{::openat(location.parent.get(), location.name.c_str(), kFlags)};
   if (!file) return failed_in_place(errno, path, "");
   SKIFF_TRY(auto status, status_of(file.get()));
   SKIFF_TRY_VOID(check_regular(status.st_mode, path));

@@ -61,12 +61,12 @@ Result<std::string> names_of(const std::string& path) {
 
 }  // namespace
 
-Result<KeptList> keep_attributes(const Place& place, const Entry& replaced, int fd, const KeepOptions& options) {
-  const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+Result<KeptList> keep_attributes(const Location& location, const Entry& replaced, int fd, const KeepOptions& options) {
+  const UniqueFd object{::openat(location.parent.get(), location.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   if (!object) return KeptList{};
   SKIFF_TRY(auto status, status_of(object.get()));
   if (status.st_ino != replaced.inode || status.st_dev != replaced.device) {
-    return fail(Errc::precondition_failed, in_quotes(place.name) + " was replaced just now");
+    return fail(Errc::precondition_failed, in_quotes(location.name) + " was replaced just now");
   }
   const std::string path = proc_path(object.get());
   SKIFF_TRY(const auto names, names_of(path));

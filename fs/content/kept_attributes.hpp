@@ -22,11 +22,11 @@ struct KeepOptions {
   std::string_view not_kept = {};  ///< prefix of attribute names that are not kept; empty: keep all
 };
 
-/// Copies the extended attributes (xattr(7)) that users have set, and the access list, from the file at the place,
+/// Copies the extended attributes (xattr(7)) that users have set, and the access list, from the file at the location,
 /// `replaced`, to the new file `fd`. Attributes that the new file has already stay. When no list is kept, a list
 /// inherited from the directory is removed: it would grant rights that the replaced file did not. Errors: no_space,
 /// io_error.
-[[nodiscard]] Result<KeptList> keep_attributes(const Place& place, const Entry& replaced, int fd,
+[[nodiscard]] Result<KeptList> keep_attributes(const Location& location, const Entry& replaced, int fd,
                                                const KeepOptions& options = {});
 
 }  // namespace skiff::fs

@@ -16,12 +16,12 @@ namespace {
 
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
-Result<> check_conditions(const Place& place, const Conditions& conditions, const std::optional<Entry>& entry,
+Result<> check_conditions(const Location& location, const Conditions& conditions, const std::optional<Entry>& entry,
                           std::string_view path, const std::stop_token& stop) {
   if (conditions.must_be_new && entry) return fail(Errc::precondition_failed, in_quotes(path) + " exists");
   if (!conditions.if_match) return {};
   if (!entry) return fail(Errc::precondition_failed, in_quotes(path) + " does not exist");
-  const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  const UniqueFd object{::openat(location.parent.get(), location.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   SKIFF_TRY(auto now, entry_of(object.get()));
   SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), now, stop));
@@ -31,29 +31,29 @@ Result<> check_conditions(const Place& place, const Conditions& conditions, cons
 
 }  // namespace
 
-Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions, std::string_view path,
+Result<std::optional<Entry>> check_target(const Location& location, const Conditions& conditions, std::string_view path,
                                           const std::stop_token& stop) {
   std::optional<Entry> entry;
-  auto looked = entry_at(place.parent.get(), place.name.c_str());
+  auto looked = entry_at(location.parent.get(), location.name.c_str());
   if (looked) {
     entry = std::move(*looked);
   } else if (looked.error().code != Errc::path_not_found) {
     return std::unexpected{std::move(looked.error())};
   }
-  SKIFF_TRY_VOID(check_conditions(place, conditions, entry, path, stop));
+  SKIFF_TRY_VOID(check_conditions(location, conditions, entry, path, stop));
   return entry;
 }
 
-Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions, std::string_view path,
-                                               const std::stop_token& stop) {
-  if (place.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
-  auto entry = check_target(place, conditions, path, stop);
+Result<std::optional<Entry>> check_file_target(const Location& location, const Conditions& conditions,
+                                               std::string_view path, const std::stop_token& stop) {
+  if (location.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
+  auto entry = check_target(location, conditions, path, stop);
   if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
   if ((**entry).type == EntryType::directory) return fail(Errc::is_a_directory, in_quotes(path) + " is a directory");
   return fail(Errc::not_a_regular_file, in_quotes(path) + " is a " + std::string{name((**entry).type)});
 }
 
-Result<> set_attributes(int fd, const Attributes& attributes, const Place& place,
+Result<> set_attributes(int fd, const Attributes& attributes, const Location& location,
                         const std::optional<Entry>& replaced) {
   std::optional<mode_t> mode = attributes.mode;
   std::optional<mode_t> has;  // known mode of the new file
@@ -70,7 +70,8 @@ Result<> set_attributes(int fd, const Attributes& attributes, const Place& place
     const bool owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
     const bool group_kept = owner_kept || gid == status.st_gid || ::fchown(fd, kUnchanged, gid) == 0;
     // Under another owner the same list would grant rights to other users.
-    SKIFF_TRY(auto list, keep_attributes(place, *replaced, fd, {.list = owner_kept, .not_kept = attributes.not_kept}));
+    SKIFF_TRY(auto list,
+              keep_attributes(location, *replaced, fd, {.list = owner_kept, .not_kept = attributes.not_kept}));
     if (!differs && !list.had) has = status.st_mode & 07777U;
     // Set the mode after the owner: chown(2) clears the set-id bits. They were granted for the old bytes, so they are
     // lost unless the client asks for them, as after a write(2).

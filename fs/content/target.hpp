@@ -32,18 +32,18 @@ struct Attributes {
   std::string_view not_kept = {};  ///< prefix of user attributes that describe the bytes and are dropped; empty: none
 };
 
-/// Checks the conditions and returns the entry at the place, if any. Errors: precondition_failed; cancelled when `stop`
-/// is requested while a file is hashed for the conditions.
-[[nodiscard]] Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions,
+/// Checks the conditions and returns the entry at the location, if any. Errors: precondition_failed; cancelled when
+/// `stop` is requested while a file is hashed for the conditions.
+[[nodiscard]] Result<std::optional<Entry>> check_target(const Location& location, const Conditions& conditions,
                                                         std::string_view path, const std::stop_token& stop = {});
 
 /// As `check_target`, for a place of a regular file. Errors: also not_a_regular_file, is_a_directory.
-[[nodiscard]] Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
+[[nodiscard]] Result<std::optional<Entry>> check_file_target(const Location& location, const Conditions& conditions,
                                                              std::string_view path, const std::stop_token& stop = {});
 
-/// Sets the attributes of an open file that will be published at `place`. `replaced` is the entry that has the name
+/// Sets the attributes of an open file that will be published at `location`. `replaced` is the entry that has the name
 /// now. Errors: permission_denied for a requested owner.
-[[nodiscard]] Result<> set_attributes(int fd, const Attributes& attributes, const Place& place,
+[[nodiscard]] Result<> set_attributes(int fd, const Attributes& attributes, const Location& location,
                                       const std::optional<Entry>& replaced);
 
 /// Sets a modification time that no write by another process can have: see fs/content/entry.hpp.

@@ -35,19 +35,22 @@ Result<Sha256::Digest> parse_sha256(std::string_view hex) {
   return digest;
 }
 
-Writer::Writer(std::string path, WriteOptions options, Place place, StagedFile staged)
-    : path_{std::move(path)}, options_{std::move(options)}, place_{std::move(place)}, staged_{std::move(staged)} {}
+Writer::Writer(std::string path, WriteOptions options, Location location, StagedFile staged)
+    : path_{std::move(path)},
+      options_{std::move(options)},
+      location_{std::move(location)},
+      staged_{std::move(staged)} {}
 
 Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options,
                              const std::stop_token& stop) {
-  SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
-  SKIFF_TRY(const auto target, check_file_target(place, options.conditions, path, stop));
-  auto staged = stage_for(tree, place, target ? Becomes::replacement : Becomes::something_new, options.naming);
+  SKIFF_TRY(auto location, tree.locate(path, Links::follow, options.parents));
+  SKIFF_TRY(const auto target, check_file_target(location, options.conditions, path, stop));
+  auto staged = stage_for(tree, location, target ? Becomes::replacement : Becomes::something_new, options.naming);
   if (!staged) {
     staged.error().message = "write " + in_quotes(path) + ": " + staged.error().message;
     return std::unexpected{std::move(staged.error())};
   }
-  Writer writer{std::string{path}, std::move(options), std::move(place), std::move(staged->file)};
+  Writer writer{std::string{path}, std::move(options), std::move(location), std::move(staged->file)};
   writer.elsewhere_ = staged->elsewhere;
   return writer;
 }
@@ -65,7 +68,7 @@ Result<Written> Writer::commit(const std::stop_token& stop) {
   // Both take long for a large file, so they come before the lock.
   SKIFF_TRY_VOID(check_sum(stop));
   SKIFF_TRY_VOID(sync_bytes());
-  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY(auto lock, NameLock::of(location_.parent.get(), location_.name));
   return put_in_place(stop);
 }
 
@@ -95,30 +98,30 @@ Result<> Writer::sync_bytes() const {
 }
 
 Result<Written> Writer::put_in_place(const std::stop_token& stop) {
-  SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_, stop));
+  SKIFF_TRY(auto target, check_file_target(location_, options_.conditions, path_, stop));
   bool created = !target.has_value();
   if (elsewhere_) return put_into_mount(target);
-  SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, place_, target));
-  auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
+  SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, location_, target));
+  auto published = staged_.publish(location_.name, created ? Existing::refuse : Existing::replace);
   if (!published && published.error().code == Errc::already_exists) {
     // A command has created the file at this moment.
     if (options_.conditions.must_be_new) return fail(Errc::precondition_failed, in_quotes(path_) + " exists");
     created = false;
-    published = staged_.publish(place_.name, Existing::replace);
+    published = staged_.publish(location_.name, Existing::replace);
   }
   if (!published && published.error().code == Errc::in_use) return put_into_mount(target);
   if (!published) return std::unexpected{std::move(published.error())};
   if (options_.durability == Durability::synced) {
-    SKIFF_TRY_VOID(sync_directory(place_.parent.get()));
+    SKIFF_TRY_VOID(sync_directory(location_.parent.get()));
   }
   return written(fd(), created);
 }
 
 Result<Written> Writer::put_into_mount(const std::optional<Entry>& target) {
   if (!target) return fail(Errc::precondition_failed, in_quotes(path_) + " was removed just now");
-  SKIFF_TRY(const auto file, write_in_place(place_, fd(), *target, path_));
+  SKIFF_TRY(const auto file, write_in_place(location_, fd(), *target, path_));
   const Attributes& asked = options_.attributes;
-  auto set = set_attributes(file.get(), asked, place_, std::nullopt);
+  auto set = set_attributes(file.get(), asked, location_, std::nullopt);
   // The agent can write to another user's file but not stamp it; such a file has a tag by content while it is fresh.
   const bool matters = asked.mode || asked.uid || asked.gid || asked.modified;
   if (!set && (matters || set.error().code != Errc::permission_denied)) return std::unexpected{std::move(set.error())};

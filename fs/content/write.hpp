@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes/sha.hpp"
 #include "base/error.hpp"
-#include "base/sha.hpp"
 #include "fs/content/staged_file.hpp"
 #include "fs/content/target.hpp"
 #include "fs/path/tree.hpp"
@@ -53,12 +53,12 @@ class Writer {
   /// that takes.
   [[nodiscard]] Result<Written> commit(const std::stop_token& stop = {});
 
-  /// As `commit`, for a caller that holds the NameLock of `place()`.
+  /// As `commit`, for a caller that holds the NameLock of `location()`.
   [[nodiscard]] Result<Written> commit_locked(const std::stop_token& stop = {});
-  [[nodiscard]] const Place& place() const noexcept { return place_; }
+  [[nodiscard]] const Location& location() const noexcept { return location_; }
 
  private:
-  Writer(std::string path, WriteOptions options, Place place, StagedFile staged);
+  Writer(std::string path, WriteOptions options, Location location, StagedFile staged);
   [[nodiscard]] Result<> check_sum(const std::stop_token& stop) const;
   [[nodiscard]] Result<> sync_bytes() const;
   [[nodiscard]] Result<Written> put_in_place(const std::stop_token& stop);
@@ -66,7 +66,7 @@ class Writer {
 
   std::string path_;
   WriteOptions options_;
-  Place place_;
+  Location location_;
   StagedFile staged_;  // declared after place_, whose descriptor it uses
   Sha256 sha_;
   std::uint64_t hashed_ = 0;

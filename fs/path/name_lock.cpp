@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
 #include "fs/path/descriptor.hpp"
 
 namespace skiff::fs {

@@ -118,7 +118,7 @@ ActingAs::~ActingAs() {
   if (!has_rights || !set_groups(groups_) || file_uid() != uid_ || file_gid() != gid_) std::abort();
 }
 
-UniqueFd make_private_directory(int directory, const std::string& name) {
+UniqueFd create_private_directory(int directory, const std::string& name) {
   // No directory keeps this mode, so the mode also marks the new one.
   constexpr mode_t kMark = S_ISVTX | S_IRWXU;
   if (::mkdirat(directory, name.c_str(), kMark) != 0) return {};

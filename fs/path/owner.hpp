@@ -74,7 +74,7 @@ class ActingAs {
 /// Makes a directory that is this thread's user's alone, and opens it. What has the name a moment later may be another
 /// directory, which somebody has put there: only the new one is given, and nobody else gets into it. Fails with errno
 /// set: EAGAIN when another one was found.
-[[nodiscard]] UniqueFd make_private_directory(int directory, const std::string& name);
+[[nodiscard]] UniqueFd create_private_directory(int directory, const std::string& name);
 
 /// Sets access and modification time of a link that this thread's user has just created, and of no other object that
 /// may have the name by now. Failures are ignored.

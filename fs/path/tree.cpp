@@ -225,7 +225,7 @@ Result<UniqueFd> Tree::open_directory(std::string_view path) const {
   return std::unexpected{system_error(errno, "open " + in_quotes(path))};
 }
 
-Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
+Result<Location> Tree::locate(std::string_view path, Links last, Parents parents) const {
   SKIFF_TRY(auto routed, route(path));
   const std::span<const std::string_view> names = routed.names;
   if (kernel_resolves_ && !routed.split.directory && !names.empty()) {
@@ -236,7 +236,7 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
       std::string name{names.back()};
       if (last == Links::keep || !is_link(parent->get(), name)) {
         if (root.access != Access::read_write) return refuse_write(path);
-        return Place{.parent = std::move(*parent), .name = std::move(name), .directory = false};
+        return Location{.parent = std::move(*parent), .name = std::move(name), .directory = false};
       }
     } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
       return std::unexpected{system_error(parent.error(), "open the directory of " + in_quotes(path))};
@@ -248,10 +248,10 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
                 "path");
   }
   if (found.access != Access::read_write || found.parent_access != Access::read_write) return refuse_write(path);
-  return Place{.parent = std::move(found.parent),
-               .name = std::move(found.name),
-               .directory = found.directory,
-               .made = std::move(found.made)};
+  return Location{.parent = std::move(found.parent),
+                  .name = std::move(found.name),
+                  .directory = found.directory,
+                  .made = std::move(found.made)};
 }
 
 std::size_t Tree::levels_of(std::string_view path) const {

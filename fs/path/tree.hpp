@@ -18,9 +18,9 @@ struct Root {
   int directory = -1;  ///< an open descriptor of the directory, if any; the caller keeps it
 };
 
-/// The location of a name that exists or will exist. Names are created, removed and renamed by their place, never by a
-/// path.
-struct Place {
+/// The location of a name that exists or will exist. Names are created, removed and renamed by their location, never by
+/// a path.
+struct Location {
   UniqueFd parent = {};       ///< O_PATH of the directory
   std::string name = {};      ///< one name, never "." or ".."
   bool directory = false;     ///< the path ended in a slash, so it must mean a directory
@@ -56,7 +56,7 @@ class Tree {
   /// Returns the directory and the name that a path stands for, to change it; the name may be free. `Links::follow`
   /// returns the destination of a link at the end. Errors: not_a_directory; invalid_field for a path that ends at a
   /// root or in "..", which cannot be created, removed or renamed.
-  [[nodiscard]] Result<Place> locate(std::string_view path, Links last, Parents parents = Parents::require) const;
+  [[nodiscard]] Result<Location> locate(std::string_view path, Links last, Parents parents = Parents::require) const;
 
   /// Returns the number of directories that a path names between its root and its last name; 0 for an invalid path.
   [[nodiscard]] std::size_t levels_of(std::string_view path) const;

@@ -44,9 +44,9 @@ Literal::Literal(std::string_view text, bool ignore_case) : text_{text}, ignore_
   if (ignore_case && is_letter(text_[second_])) fold_[1] = 0x20;
 }
 
-bool Literal::stands_at(const char* place) const noexcept {
-  if (!ignore_case_) return std::memcmp(place, text_.data(), text_.size()) == 0;
-  return std::equal(text_.begin(), text_.end(), place, [](char mine, char other) { return mine == lower(other); });
+bool Literal::stands_at(const char* at) const noexcept {
+  if (!ignore_case_) return std::memcmp(at, text_.data(), text_.size()) == 0;
+  return std::equal(text_.begin(), text_.end(), at, [](char mine, char other) { return mine == lower(other); });
 }
 
 std::size_t Literal::find(std::string_view bytes, std::size_t from) const noexcept {
@@ -58,7 +58,7 @@ std::size_t Literal::find(std::string_view bytes, std::size_t from) const noexce
   const __m128i first = _mm_set1_epi8(text_[first_]), second = _mm_set1_epi8(text_[second_]);
   const __m128i first_fold = _mm_set1_epi8(static_cast<char>(fold_[0]));
   const __m128i second_fold = _mm_set1_epi8(static_cast<char>(fold_[1]));
-  const auto load = [](const char* place) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(place)); };
+  const auto load = [](const char* at) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)); };
   const auto candidates = [&](std::size_t place) {
     const __m128i one = _mm_cmpeq_epi8(_mm_or_si128(load(begin + place + first_), first_fold), first);
     const __m128i two = _mm_cmpeq_epi8(_mm_or_si128(load(begin + place + second_), second_fold), second);

@@ -21,7 +21,7 @@ class Literal {
   [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
 
  private:
-  [[nodiscard]] bool stands_at(const char* place) const noexcept;
+  [[nodiscard]] bool stands_at(const char* location) const noexcept;
 
   std::string text_;  // in lower case with ignore_case
   bool ignore_case_ = false;

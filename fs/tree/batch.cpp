@@ -28,16 +28,16 @@ using OperationKind = Operation::Kind;
 /// An operation of a batch, from its checks to its end.
 struct Prepared {
   const Operation* operation = nullptr;
-  Place place = {};
-  Place to = {};                          // destination of a move
-  std::optional<Entry> found = {};        // entry at `place`
+  Location location = {};
+  Location to = {};                       // destination of a move
+  std::optional<Entry> found = {};        // entry at `location`
   std::optional<Entry> replaced = {};     // entry at `to`
-  std::optional<StagedFile> staged = {};  // declared after `place`, whose descriptor it uses
+  std::optional<StagedFile> staged = {};  // declared after `location`, whose descriptor it uses
   Outcome outcome = {};
 };
 
-int rename_over(const Place& place, const std::string& from, const std::string& to) {
-  return ::renameat(place.parent.get(), from.c_str(), place.parent.get(), to.c_str()) == 0 ? 0 : errno;
+int rename_over(const Location& location, const std::string& from, const std::string& to) {
+  return ::renameat(location.parent.get(), from.c_str(), location.parent.get(), to.c_str()) == 0 ? 0 : errno;
 }
 
 std::unexpected<Error> failed(int error, const std::string& path) {
@@ -48,8 +48,9 @@ std::unexpected<Error> failed(int error, const std::string& path) {
   return std::unexpected{system_error(error, "change " + in_quotes(path))};
 }
 
-Result<bool> is_empty(const Place& place, const std::string& name) {
-  const UniqueFd directory{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+Result<bool> is_empty(const Location& location, const std::string& name) {
+  const UniqueFd directory{
+      ::openat(location.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (!directory) return failed(errno, name);
   SKIFF_TRY(auto reader, DirectoryReader::open(directory.get()));
   DirectoryReader::Name first;
@@ -110,16 +111,16 @@ class Batch {
     const Operation& operation = *one.operation;
     const bool writes = operation.kind == OperationKind::write;
     const bool follows = writes || operation.kind == OperationKind::edit;
-    SKIFF_TRY(one.place, tree_.locate(operation.path, follows ? Links::follow : Links::keep,
-                                      writes ? Parents::make : Parents::require));
-    SKIFF_TRY_VOID(add_key(one.place, operation.path, keys));
+    SKIFF_TRY(one.location, tree_.locate(operation.path, follows ? Links::follow : Links::keep,
+                                         writes ? Parents::make : Parents::require));
+    SKIFF_TRY_VOID(add_key(one.location, operation.path, keys));
     if (operation.kind != OperationKind::move) return {};
     SKIFF_TRY(one.to, tree_.locate(operation.to, Links::keep, Parents::make));
     return add_key(one.to, operation.to, keys);
   }
 
-  static Result<> add_key(const Place& place, const std::string& path, std::vector<NameKey>& keys) {
-    SKIFF_TRY(auto key, key_of(place.parent.get(), place.name));
+  static Result<> add_key(const Location& location, const std::string& path, std::vector<NameKey>& keys) {
+    SKIFF_TRY(auto key, key_of(location.parent.get(), location.name));
     if (std::ranges::find(keys, key) != keys.end()) {
       return fail(Errc::invalid_field, "the batch names " + in_quotes(path) + " twice", "path");
     }
@@ -136,7 +137,7 @@ class Batch {
           return {};
         });
       case OperationKind::edit:
-        return stage_file(one, [&](std::string& text) { return make_edits(one, text); });
+        return stage_file(one, [&](std::string& text) { return create_edits(one, text); });
       case OperationKind::remove:
       case OperationKind::move:
         return check(one);
@@ -147,18 +148,18 @@ class Batch {
   template <class Make>
   Result<> stage_file(Prepared& one, Make make) const {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(one.found, check_file_target(one.place, operation.conditions, operation.path, stop_));
+    SKIFF_TRY(one.found, check_file_target(one.location, operation.conditions, operation.path, stop_));
     std::string text;
     SKIFF_TRY_VOID(make(text));
-    SKIFF_TRY(auto staged, stage_for(tree_, one.place, one.found ? Becomes::replacement : Becomes::something_new));
+    SKIFF_TRY(auto staged, stage_for(tree_, one.location, one.found ? Becomes::replacement : Becomes::something_new));
     one.staged.emplace(std::move(staged.file));
     if (const int error = write_all(one.staged->fd(), text); error != 0) return failed(error, operation.path);
-    return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.place, one.found);
+    return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.location, one.found);
   }
 
-  static Result<> make_edits(Prepared& one, std::string& text) {
+  static Result<> create_edits(Prepared& one, std::string& text) {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(auto old_text, read_text(one.place, operation.path));
+    SKIFF_TRY(auto old_text, read_text(one.location, operation.path));
     SKIFF_TRY(auto replaced, replace(old_text, operation.edits));
     Diff diff = unified_diff(operation.path, old_text, replaced.text, replaced.changed);
     one.outcome.diff = std::move(diff.text);
@@ -169,13 +170,13 @@ class Batch {
 
   Result<> check(Prepared& one) const {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path, stop_));
+    SKIFF_TRY(auto found, check_target(one.location, operation.conditions, operation.path, stop_));
     if (!found) return fail(Errc::path_not_found, "there is no " + in_quotes(operation.path));
     one.found = std::move(found);
     const bool directory = one.found->type == EntryType::directory;
     if (operation.kind == OperationKind::remove) {
       if (!directory || operation.contents == Contents::remove) return {};
-      return check_empty(one, one.place.name);
+      return check_empty(one, one.location.name);
     }
     SKIFF_TRY(one.replaced, check_target(one.to, {}, operation.to));
     if (one.to.directory && !directory)
@@ -189,7 +190,7 @@ class Batch {
   }
 
   static Result<> check_empty(const Prepared& one, const std::string& name) {
-    SKIFF_TRY(auto empty, is_empty(one.place, name));
+    SKIFF_TRY(auto empty, is_empty(one.location, name));
     if (empty) return {};
     return fail(Errc::directory_not_empty, in_quotes(one.operation->path) + " is not empty");
   }
@@ -208,17 +209,18 @@ class Batch {
   }
 
   Result<> put_new(Prepared& one) {
-    SKIFF_TRY_VOID(one.staged->publish(one.place.name, Existing::refuse));
-    undo_.emplace_back([&one] { return ::unlinkat(one.place.parent.get(), one.place.name.c_str(), 0) == 0; });
+    SKIFF_TRY_VOID(one.staged->publish(one.location.name, Existing::refuse));
+    undo_.emplace_back([&one] { return ::unlinkat(one.location.parent.get(), one.location.name.c_str(), 0) == 0; });
     return {};
   }
 
   Result<> put_over(Prepared& one) {
-    if (is_mounted(one.place)) return put_into_mount(one);
+    if (is_mounted(one.location)) return put_into_mount(one);
     SKIFF_TRY(auto temporary, one.staged->name_it());
     const auto exchange = [&one, name = temporary] {
-      const int directory = one.place.parent.get();
-      return ::renameat2(directory, name.c_str(), directory, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
+      const int directory = one.location.parent.get();
+      return ::renameat2(directory, name.c_str(), directory, one.location.name.c_str(), RENAME_EXCHANGE) == 0 ? 0
+                                                                                                              : errno;
     };
     // The staged file's destructor removes its temporary name: now the old content, after an undo the new one.
     int error = exchange();
@@ -229,8 +231,8 @@ class Batch {
     }
     if (error == EBUSY) return put_into_mount(one);
     if (!means_unsupported(error)) return failed(error, one.operation->path);
-    SKIFF_TRY_VOID(set_aside(one.place));
-    error = rename_over(one.place, temporary, one.place.name);
+    SKIFF_TRY_VOID(set_aside(one.location));
+    error = rename_over(one.location, temporary, one.location.name);
     if (error != 0) return failed(error, one.operation->path);
     one.staged->renamed();
     return {};
@@ -241,11 +243,11 @@ class Batch {
     const std::string& path = one.operation->path;
     SKIFF_TRY(auto made, StagedFile::make(tree_.roots().front().fd.get(), 0600));
     const auto old = std::make_shared<StagedFile>(std::move(made));
-    SKIFF_TRY(const auto text, read_text(one.place, path));
+    SKIFF_TRY(const auto text, read_text(one.location, path));
     if (const int error = write_all(old->fd(), text); error != 0) return failed(error, path);
     undo_.emplace_back(
-        [&one, old, &path] { return write_in_place(one.place, old->fd(), *one.found, path).has_value(); });
-    SKIFF_TRY(const auto file, write_in_place(one.place, one.staged->fd(), *one.found, path));
+        [&one, old, &path] { return write_in_place(one.location, old->fd(), *one.found, path).has_value(); });
+    SKIFF_TRY(const auto file, write_in_place(one.location, one.staged->fd(), *one.found, path));
     if (one.operation->mode && ::fchmod(file.get(), *one.operation->mode & 07777U) != 0) return failed(errno, path);
     one.outcome.written = describe_fd(file.get(), false);
     return {};
@@ -253,7 +255,7 @@ class Batch {
 
   Result<> take_away(Prepared& one) {
     const std::string aside = temporary_name();
-    SKIFF_TRY_VOID(set_aside(one.place, aside, one.found->type, one.operation->contents));
+    SKIFF_TRY_VOID(set_aside(one.location, aside, one.found->type, one.operation->contents));
     if (one.found->type == EntryType::directory && one.operation->contents == Contents::refuse) {
       return check_empty(one, aside);
     }
@@ -264,28 +266,29 @@ class Batch {
     if (one.replaced) {
       SKIFF_TRY_VOID(set_aside(one.to));
     }
-    const auto rename = [](const Place& from, const Place& to) {
+    const auto rename = [](const Location& from, const Location& to) {
       return rename_new(from.parent.get(), from.name, to.parent.get(), to.name);
     };
-    if (const int error = rename(one.place, one.to); error != 0) return failed(error, one.operation->path);
-    undo_.emplace_back([&one, rename] { return rename(one.to, one.place) == 0; });
+    if (const int error = rename(one.location, one.to); error != 0) return failed(error, one.operation->path);
+    undo_.emplace_back([&one, rename] { return rename(one.to, one.location) == 0; });
     return {};
   }
 
   /// Renames the entry to a temporary name until the batch is done; then it is removed, or renamed back.
-  Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
-                     Contents contents = Contents::refuse) {
-    const int directory = place.parent.get();
-    if (const int error = rename_new(directory, place.name, directory, aside); error != 0)
-      return failed(error, place.name);
-    undo_.emplace_back([&place, aside] { return rename_over(place, aside, place.name) == 0; });
-    finish_.emplace_back([this, &place, aside, type, contents] {
+  Result<> set_aside(const Location& location, const std::string& aside = temporary_name(),
+                     EntryType type = EntryType::file, Contents contents = Contents::refuse) {
+    const int directory = location.parent.get();
+    if (const int error = rename_new(directory, location.name, directory, aside); error != 0)
+      return failed(error, location.name);
+    undo_.emplace_back([&location, aside] { return rename_over(location, aside, location.name) == 0; });
+    finish_.emplace_back([this, &location, aside, type, contents] {
       if (type == EntryType::directory && contents == Contents::remove) {
-        [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
-      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::directory ? AT_REMOVEDIR : 0) != 0) {
+        [[maybe_unused]] const auto removed = remove_tree(tree_, location.parent.get(), aside);
+      } else if (::unlinkat(location.parent.get(), aside.c_str(), type == EntryType::directory ? AT_REMOVEDIR : 0) !=
+                 0) {
         // Another process has put a file into the directory at the last moment: restore the directory rather than lose
         // the file.
-        (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);
+        (void)rename_new(location.parent.get(), aside, location.parent.get(), location.name);
       }
     });
     return {};

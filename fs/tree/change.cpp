@@ -18,13 +18,13 @@
 namespace skiff::fs {
 namespace {
 
-UniqueFd look(const Place& place) {
-  return UniqueFd{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+UniqueFd look(const Location& location) {
+  return UniqueFd{::openat(location.parent.get(), location.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 }
 
-Result<Written> what_is_at(const Place& place, bool created) {
-  const UniqueFd object = look(place);
-  if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(place.name))};
+Result<Written> what_is_at(const Location& location, bool created) {
+  const UniqueFd object = look(location);
+  if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(location.name))};
   return written(object.get(), created);
 }
 
@@ -37,14 +37,14 @@ std::unexpected<Error> failed(int error, std::string_view verb, std::string_view
 
 /// Two places, their locks, and the entry at the first place, which must exist.
 struct Ends {
-  Place from;
-  Place to;
+  Location from;
+  Location to;
   NameLock lock;
   Entry entry;
   bool same = false;  ///< both are the same name in the same directory
 };
 
-Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path, std::string_view to_path,
+Result<Ends> find_ends(const Tree& tree, Location from, std::string_view from_path, std::string_view to_path,
                        const Transfer& options) {
   SKIFF_TRY(auto to, tree.locate(to_path, Links::keep, options.parents));
   auto from_key = key_of(from.parent.get(), from.name);
@@ -67,7 +67,7 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
 }
 
 /// Copies under a temporary name beside the destination, then renames the copy.
-Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
+Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Location& to,
                                       std::string_view to_path, const Transfer& options, Keep keep, bool replaces) {
   const int directory = to.parent.get();
   const std::string temporary = temporary_name(replaces ? Becomes::replacement : Becomes::something_new);
@@ -86,7 +86,7 @@ Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_
 }
 
 /// Checks the destination early, before a large copy.
-Result<std::optional<Entry>> check_free(const Place& to, std::string_view path, Existing existing) {
+Result<std::optional<Entry>> check_free(const Location& to, std::string_view path, Existing existing) {
   auto entry = check_target(to, {}, path);
   if (entry && *entry && existing == Existing::refuse) return fail(Errc::already_exists, in_quotes(path) + " exists");
   return entry;
@@ -98,37 +98,37 @@ bool same_inode(const Entry& one, const std::optional<Entry>& other) {
 
 }  // namespace
 
-Result<Written> make_directory(const Tree& tree, std::string_view path, Parents parents) {
+Result<Written> create_directory(const Tree& tree, std::string_view path, Parents parents) {
   if (parents == Parents::make) {
     if (auto existing = tree.open_object(path, Links::follow)) {
       auto status = status_of(existing->get());
       if (status && S_ISDIR(status->st_mode)) return written(existing->get(), false);
     }
   }
-  SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  if (::mkdirat(place.parent.get(), place.name.c_str(), 0777) != 0) return failed(errno, "make", path);
-  return what_is_at(place, true);
+  SKIFF_TRY(auto location, tree.locate(path, Links::keep, parents));
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  if (::mkdirat(location.parent.get(), location.name.c_str(), 0777) != 0) return failed(errno, "make", path);
+  return what_is_at(location, true);
 }
 
-Result<Written> make_link(const Tree& tree, std::string_view path, std::string_view target, Parents parents) {
+Result<Written> create_link(const Tree& tree, std::string_view path, std::string_view target, Parents parents) {
   const std::string text{target};
   if (text.empty() || text.contains('\0')) {
     return fail(Errc::invalid_field, "a link's target is not empty and holds no NUL byte", "target");
   }
-  SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
-  if (place.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  if (::symlinkat(text.c_str(), place.parent.get(), place.name.c_str()) != 0) return failed(errno, "make", path);
-  return what_is_at(place, true);
+  SKIFF_TRY(auto location, tree.locate(path, Links::keep, parents));
+  if (location.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  if (::symlinkat(text.c_str(), location.parent.get(), location.name.c_str()) != 0) return failed(errno, "make", path);
+  return what_is_at(location, true);
 }
 
 Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, const Conditions& conditions,
                          const std::stop_token& stop) {
   std::optional<NameLock> lock;
   if (conditions.if_match) {
-    SKIFF_TRY(auto place, tree.locate(path, Links::follow));
-    SKIFF_TRY(auto key, key_of(place.parent.get(), place.name));
+    SKIFF_TRY(auto location, tree.locate(path, Links::follow));
+    SKIFF_TRY(auto key, key_of(location.parent.get(), location.name));
     std::vector<NameKey> keys;
     keys.push_back(std::move(key));
     lock.emplace(std::move(keys));
@@ -146,19 +146,19 @@ Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, c
 
 Result<> remove(const Tree& tree, std::string_view path, Contents contents, const Conditions& conditions,
                 const std::stop_token& stop) {
-  SKIFF_TRY(auto place, tree.locate(path, Links::keep));
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY(auto entry, check_target(place, conditions, path, stop));
+  SKIFF_TRY(auto location, tree.locate(path, Links::keep));
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  SKIFF_TRY(auto entry, check_target(location, conditions, path, stop));
   if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(path));
   const bool directory = entry->type == EntryType::directory;
-  if (directory && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
-  if (::unlinkat(place.parent.get(), place.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return {};
+  if (directory && contents == Contents::remove) return remove_tree(tree, location.parent.get(), location.name, stop);
+  if (::unlinkat(location.parent.get(), location.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return {};
   return failed(errno == EEXIST ? ENOTEMPTY : errno, "remove", path);
 }
 
 Result<Written> move(const Tree& tree, std::string_view from, std::string_view to, const Transfer& options) {
-  SKIFF_TRY(auto place, tree.locate(from, Links::keep));
-  SKIFF_TRY(auto ends, find_ends(tree, std::move(place), from, to, options));
+  SKIFF_TRY(auto location, tree.locate(from, Links::keep));
+  SKIFF_TRY(auto ends, find_ends(tree, std::move(location), from, to, options));
   if (ends.same) return what_is_at(ends.to, false);
   SKIFF_TRY(auto replaced, check_free(ends.to, to, options.existing));
   const int from_directory = ends.from.parent.get();
@@ -192,16 +192,16 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
     SKIFF_TRY(auto matches, options.conditions.if_match->match(object.get(), source, options.stop));
     if (!matches) return fail(Errc::precondition_failed, in_quotes(from) + " was changed: it has another entity tag");
   }
-  SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));
-  if (place.directory && source.type != EntryType::directory) {
+  SKIFF_TRY(auto location, tree.locate(to, Links::keep, options.parents));
+  if (location.directory && source.type != EntryType::directory) {
     return fail(Errc::not_a_directory, in_quotes(to) + " names a directory, " + in_quotes(from) + " is not one");
   }
-  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY(auto replaced, check_free(place, to, options.existing));
-  if (same_inode(source, replaced)) return what_is_at(place, false);
+  SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+  SKIFF_TRY(auto replaced, check_free(location, to, options.existing));
+  if (same_inode(source, replaced)) return what_is_at(location, false);
   SKIFF_TRY(const auto special,
-            copy_into_place(tree, object.get(), from, place, to, options, Keep::mode, replaced.has_value()));
-  auto copied = what_is_at(place, !replaced.has_value());
+            copy_into_place(tree, object.get(), from, location, to, options, Keep::mode, replaced.has_value()));
+  auto copied = what_is_at(location, !replaced.has_value());
   if (copied) copied->special = special;
   return copied;
 }

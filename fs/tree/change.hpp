@@ -17,13 +17,13 @@ namespace skiff::fs {
 /// set_mode change a link at the end of a path itself, not its target. Errors of all: those of Tree::locate.
 
 /// With `Parents::make` an existing directory is not an error, as for `mkdir -p`. Errors: already_exists.
-[[nodiscard]] Result<Written> make_directory(const Tree& tree, std::string_view path,
-                                             Parents parents = Parents::require);
+[[nodiscard]] Result<Written> create_directory(const Tree& tree, std::string_view path,
+                                               Parents parents = Parents::require);
 
 /// Accepts any target: it is checked only when the link is followed. Errors: already_exists, invalid_field (an empty
 /// target).
-[[nodiscard]] Result<Written> make_link(const Tree& tree, std::string_view path, std::string_view target,
-                                        Parents parents = Parents::require);
+[[nodiscard]] Result<Written> create_link(const Tree& tree, std::string_view path, std::string_view target,
+                                          Parents parents = Parents::require);
 
 /// Changes the target of a link. Errors: precondition_failed, path_not_found.
 [[nodiscard]] Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode,

@@ -90,7 +90,7 @@ class Copy {
     if (depth_ == kMostCopyDepth)
       return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": the directories are nested too deeply");
     // Only the agent may use the directory until it is complete.
-    const UniqueFd made = make_private_directory(to_directory, to);
+    const UniqueFd made = create_private_directory(to_directory, to);
     if (!made) return failed(to);
     if (!top_) {
       SKIFF_TRY(top_, status_of(made.get()));

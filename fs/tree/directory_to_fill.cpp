@@ -14,15 +14,15 @@ Result<DirectoryToFill> DirectoryToFill::open(const Tree& tree, std::string_view
   DirectoryToFill directory;
   const auto existing = tree.open_object(path, Links::follow);
   if (!existing && existing.error().code == Errc::path_not_found) {
-    SKIFF_TRY(directory.place_, tree.locate(path, Links::keep, Parents::make));
-    const Place& place = directory.place_;
-    SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-    const int error = ::mkdirat(place.parent.get(), place.name.c_str(), 0777) == 0 ? 0 : errno;
+    SKIFF_TRY(directory.location_, tree.locate(path, Links::keep, Parents::make));
+    const Location& location = directory.location_;
+    SKIFF_TRY(auto lock, NameLock::of(location.parent.get(), location.name));
+    const int error = ::mkdirat(location.parent.get(), location.name.c_str(), 0777) == 0 ? 0 : errno;
     if (error != 0 && (error != EEXIST || !tree.open_directory(path))) {
       return std::unexpected{system_error(error, "make " + in_quotes(path))};
     }
-    directory.is_made_ =
-        error == 0 && ::fstatat(place.parent.get(), place.name.c_str(), &directory.status_, AT_SYMLINK_NOFOLLOW) == 0;
+    directory.is_made_ = error == 0 && ::fstatat(location.parent.get(), location.name.c_str(), &directory.status_,
+                                                 AT_SYMLINK_NOFOLLOW) == 0;
   }
   SKIFF_TRY(directory.fd_, tree.open_directory(path));
   return directory;
@@ -30,9 +30,9 @@ Result<DirectoryToFill> DirectoryToFill::open(const Tree& tree, std::string_view
 
 DirectoryToFill::~DirectoryToFill() {
   struct stat now{};
-  if (!is_made_ || ::fstatat(place_.parent.get(), place_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (!is_made_ || ::fstatat(location_.parent.get(), location_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
   // ENOTEMPTY, as a rule: it is in use.
-  if (same_object(status_, now)) (void)::unlinkat(place_.parent.get(), place_.name.c_str(), AT_REMOVEDIR);
+  if (same_object(status_, now)) (void)::unlinkat(location_.parent.get(), location_.name.c_str(), AT_REMOVEDIR);
 }
 
 }  // namespace skiff::fs

@@ -18,7 +18,7 @@ class DirectoryToFill {
   /// As `mkdir -p`. Errors: those of Tree::locate; already_exists, not_a_directory.
   [[nodiscard]] static Result<DirectoryToFill> open(const Tree& tree, std::string_view path);
   DirectoryToFill(DirectoryToFill&& other) noexcept
-      : place_{std::move(other.place_)},
+      : location_{std::move(other.location_)},
         fd_{std::move(other.fd_)},
         status_{other.status_},
         is_made_{std::exchange(other.is_made_, false)} {}
@@ -31,7 +31,7 @@ class DirectoryToFill {
  private:
   DirectoryToFill() = default;
 
-  Place place_ = {};  ///< it is the last to go: those above are removed with it
+  Location location_ = {};  ///< it is the last to go: those above are removed with it
   UniqueFd fd_ = {};
   struct stat status_ = {};
   bool is_made_ = false;

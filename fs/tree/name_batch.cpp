@@ -32,7 +32,7 @@ void NameBatch::keep_first(std::size_t most) {
   std::nth_element(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(most), places_.end(), by_bytes());
   places_.resize(most);
   std::vector<char> kept;
-  for (Place& place : places_) {
+  for (Index& place : places_) {
     const char* const from = text_.data() + place.begin;
     place.begin = static_cast<std::uint32_t>(kept.size());
     kept.insert(kept.end(), from, from + place.size + 1);
@@ -50,7 +50,7 @@ void NameBatch::clear() noexcept {
 }
 
 NameBatch::Name NameBatch::operator[](std::size_t index) const noexcept {
-  const Place& place = places_[index];
+  const Index& place = places_[index];
   return {.text = text_of(place), .maybe_directory = place.maybe_directory, .wanted = place.wanted};
 }
 

@@ -28,22 +28,22 @@ class NameBatch {
   [[nodiscard]] Name operator[](std::size_t index) const noexcept;
 
  private:
-  struct Place {
+  struct Index {
     std::uint64_t head = 0;  // the first eight bytes, as a number with the same order
     std::uint32_t begin = 0;
     std::uint16_t size = 0;  // NAME_MAX is 255
     bool maybe_directory = false;
     bool wanted = false;
   };
-  [[nodiscard]] std::string_view text_of(const Place& place) const noexcept {
+  [[nodiscard]] std::string_view text_of(const Index& place) const noexcept {
     return {text_.data() + place.begin, place.size};
   }
   [[nodiscard]] auto by_bytes() const noexcept {
     return
-        [this](const Place& a, const Place& b) { return a.head != b.head ? a.head < b.head : text_of(a) < text_of(b); };
+        [this](const Index& a, const Index& b) { return a.head != b.head ? a.head < b.head : text_of(a) < text_of(b); };
   }
 
-  std::vector<Place> places_;
+  std::vector<Index> places_;
   std::vector<char> text_;  // not a std::string: views into it must stay valid when the batch is moved
 };
 

@@ -13,9 +13,9 @@
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
-#include "base/blocking_pool.hpp"
-#include "base/deadline.hpp"
-#include "base/task_group.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/task_group.hpp"
 #include "fs/watch/watch.hpp"
 
 namespace skiff::fs {

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/beside.hpp"
-#include "base/deadline.hpp"
-#include "base/event.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/grpc/fields.hpp"
 #include "protocol/grpc/message.hpp"
 #include "protocol/http2/exchange.hpp"

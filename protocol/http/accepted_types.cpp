@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/decimal.hpp"
+#include "base/bytes/decimal.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::protocol {

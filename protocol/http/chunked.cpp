@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/hex.hpp"
+#include "base/bytes/hex.hpp"
 #include "protocol/http/parser.hpp"
 
 namespace skiff::protocol {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/http/upgraded.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/stream.hpp"
 #include "protocol/net/tls.hpp"

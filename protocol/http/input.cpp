@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/expiry.hpp"
+#include "base/async/expiry.hpp"
 
 namespace skiff::protocol {
 namespace {

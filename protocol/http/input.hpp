@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/http/chunked.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/http/parser.hpp"

@@ -6,7 +6,7 @@
 
 #include <boost/beast/http/status.hpp>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 
 namespace skiff::protocol {
 namespace {

@@ -9,7 +9,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 
 namespace skiff::protocol {
 namespace {

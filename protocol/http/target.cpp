@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/hex.hpp"
+#include "base/bytes/hex.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::protocol {

@@ -10,8 +10,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
-#include "base/beside.hpp"
-#include "base/log.hpp"
+#include "base/async/beside.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::protocol {
 namespace asio = boost::asio;
@@ -27,13 +27,12 @@ constexpr milliseconds kHttp2LingerTime{2'000};
 
 }  // namespace
 
-Http2Connection::Http2Connection(Stream stream, const Http2ServerOptions& options, Places::Place& place)
+Http2Connection::Http2Connection(Stream stream, const Http2ServerOptions& options, ConnectionSlots::Slot& slot)
     : stream_{std::move(stream)},
       options_{options},
-      place_{place},
+      slot_{slot},
       session_{stream_.executor(), options.session},
-      held_{
-          options.received, {.who = &place.who(), .patience = options.limits.body_idle_time}, [this] { calm_down(); }},
+      held_{options.received, {.who = &slot.who(), .patience = options.limits.body_idle_time}, [this] { calm_down(); }},
       handlers_{stream_.executor()},
       wanted_{stream_.executor()},
       clock_{stream_.executor(), [this] { time_is_over(); }} {}
@@ -130,12 +129,12 @@ Task<> Http2Connection::serve(Http2Connection* self, std::shared_ptr<Http2Stream
 void Http2Connection::look_around() {
   const auto& limits = options_.limits;
   if (phase_ == Phase::lingering || !session_.greeted()) return;
-  place_.now(session_.streams() > 0 ? Places::Place::Use::works : Places::Place::Use::waits);
+  slot_.now(session_.streams() > 0 ? ConnectionSlots::Slot::Use::works : ConnectionSlots::Slot::Use::waits);
   if (session_.streams() > 0) {
     if (phase_ != Phase::asked) enter(Phase::active, options_.ping_interval);
   } else if (phase_ != Phase::idle) {
-    enter(Phase::idle,
-          place_.vouched() ? limits.keep_alive_time : std::min(limits.keep_alive_time, limits.stranger_idle_time));
+    enter(Phase::idle, slot_.is_authenticated() ? limits.keep_alive_time
+                                                : std::min(limits.keep_alive_time, limits.stranger_idle_time));
   }
 }
 

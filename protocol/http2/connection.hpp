@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/event.hpp"
-#include "base/task_group.hpp"
 #include "protocol/http2/server.hpp"
 #include "protocol/http2/session.hpp"
+#include "protocol/net/connection_slots.hpp"
 #include "protocol/net/connections.hpp"
-#include "protocol/net/places.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {
@@ -20,7 +20,7 @@ namespace skiff::protocol {
 /// a silent, vanished or idle client occupies resources.
 class Http2Connection final : public ServerConnection {
  public:
-  Http2Connection(Stream stream, const Http2ServerOptions& options, Places::Place& place);
+  Http2Connection(Stream stream, const Http2ServerOptions& options, ConnectionSlots::Slot& slot);
 
   [[nodiscard]] Task<Successor> run() override;
   void drain() noexcept override;
@@ -52,7 +52,7 @@ class Http2Connection final : public ServerConnection {
 
   Stream stream_;
   const Http2ServerOptions& options_;
-  Places::Place& place_;
+  ConnectionSlots::Slot& slot_;
   Http2Session session_;
   ReceiveBudget::Share held_;
   TaskGroup handlers_;

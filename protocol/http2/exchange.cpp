@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/deadline.hpp"
-#include "base/log.hpp"
+#include "base/async/deadline.hpp"
+#include "base/log/log.hpp"
 #include "protocol/http2/connection.hpp"
 
 namespace skiff::protocol {
@@ -31,10 +31,10 @@ Executor Http2Exchange::executor() const noexcept {
   return connection_.stream_.executor();
 }
 
-Result<> Http2Exchange::vouch(Holder holder) {
-  if (connection_.place_.vouch(std::move(holder))) return {};
+Result<> Http2Exchange::mark_authenticated(Holder holder) {
+  if (connection_.slot_.mark_authenticated(std::move(holder))) return {};
   log::debug("connection refused", {{"peer", peer()}});
-  return fail(Errc::too_many_connections, std::string{kNoPlace});
+  return fail(Errc::too_many_connections, std::string{kNoSlot});
 }
 
 void Http2Exchange::forget_head() {
@@ -49,7 +49,7 @@ std::unique_ptr<ReceiveBudget::Share> Http2Exchange::share(std::chrono::millisec
   };
   return std::make_unique<ReceiveBudget::Share>(
       connection_.options_.received,
-      ReceiveBudget::Terms{.who = &connection_.place_.who(), .patience = patience, .free = kFreeOfStream},
+      ReceiveBudget::Terms{.who = &connection_.slot_.who(), .patience = patience, .free = kFreeOfStream},
       std::move(lost));
 }
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/http2/stream.hpp"
-#include "protocol/net/places.hpp"
+#include "protocol/net/connection_slots.hpp"
 #include "protocol/net/receive_budget.hpp"
 
 namespace skiff::protocol {
@@ -34,8 +34,8 @@ class Http2Exchange {
   [[nodiscard]] std::string_view peer() const noexcept;
   [[nodiscard]] Executor executor() const noexcept;
 
-  /// As HttpExchange::vouch.
-  [[nodiscard]] Result<> vouch(Holder holder = {});
+  /// As HttpExchange::mark_authenticated.
+  [[nodiscard]] Result<> mark_authenticated(Holder holder = {});
 
   /// Frees the head of the request: `request` is empty from now on.
   void forget_head();

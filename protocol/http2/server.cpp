@@ -9,9 +9,9 @@ namespace skiff::protocol {
 Http2Server::Http2Server(Executor executor, Http2ServerOptions options)
     : options_{std::move(options)},
       connections_{executor,
-                   {.places = options_.limits.places,
-                    .make = [this](Stream stream, Places::Place& place) -> std::unique_ptr<ServerConnection> {
-                      return std::make_unique<Http2Connection>(std::move(stream), options_, place);
+                   {.slots = options_.limits.slots,
+                    .make = [this](Stream stream, ConnectionSlots::Slot& slot) -> std::unique_ptr<ServerConnection> {
+                      return std::make_unique<Http2Connection>(std::move(stream), options_, slot);
                     },
                     .out_of_descriptors = options_.out_of_descriptors}} {}
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/task.hpp"
-#include "protocol/http/server.hpp"
+#include "base/async/task.hpp"
+#include "protocol/http/server/server.hpp"
 #include "protocol/http2/exchange.hpp"
 #include "protocol/http2/session.hpp"
 #include "protocol/net/connections.hpp"
@@ -28,8 +28,8 @@ struct Http2ServerOptions {
 };
 
 /// Serves HTTP/2 over plain TCP with prior knowledge (RFC 9113, 3.3): no upgrade, no TLS. A stream's handler is a task
-/// of its connection. Any client may connect; unauthenticated connections make room for others (Places). Reactor thread
-/// only.
+/// of its connection. Any client may connect; unauthenticated connections make room for others (ConnectionSlots).
+/// Reactor thread only.
 class Http2Server {
  public:
   Http2Server(Executor executor, Http2ServerOptions options);

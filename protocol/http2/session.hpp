@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/http2/meter.hpp"
 #include "protocol/http2/stream.hpp"
 

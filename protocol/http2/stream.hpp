@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::protocol {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/deadline.hpp"
-#include "base/log.hpp"
+#include "base/async/deadline.hpp"
+#include "base/log/log.hpp"
 #include "base/memory.hpp"
 
 namespace skiff::protocol {
@@ -32,7 +32,7 @@ class Connections::Entry {
 Connections::Connections(Executor executor, Options options)
     : executor_{executor},
       options_{std::move(options)},
-      places_{options_.places},
+      slots_{options_.slots},
       tasks_{executor},
       emptied_{executor},
       trim_{executor, [this] {
@@ -52,9 +52,9 @@ Task<> Connections::serve(Connections* self, Stream stream, Address peer) {
     Connections& connections;
   };
   const Count counted{*self};
-  Places::Place place{self->places_, peer, stream.closer()};
+  ConnectionSlots::Slot slot{self->slots_, peer, stream.closer()};
   // The connection is on the heap, so that all of its memory is free before a successor runs.
-  auto connection = self->options_.make(std::move(stream), place);
+  auto connection = self->options_.make(std::move(stream), slot);
   ServerConnection::Successor successor;
   {
     const Entry entry{*self, *connection};
@@ -62,7 +62,7 @@ Task<> Connections::serve(Connections* self, Stream stream, Address peer) {
   }
   connection.reset();
   if (!successor) co_return;
-  place.now(Places::Place::Use::upgraded);
+  slot.now(ConnectionSlots::Slot::Use::upgraded);
   co_await successor();
 }
 
@@ -73,7 +73,7 @@ void Connections::listen(std::shared_ptr<Listener> listener, std::shared_ptr<Tls
     serve(std::move(socket), peer, tls);
   };
   auto make_room = [this] {
-    return (options_.out_of_descriptors && options_.out_of_descriptors()) || places_.make_room();
+    return (options_.out_of_descriptors && options_.out_of_descriptors()) || slots_.make_room();
   };
   tasks_.spawn("listener", listener->accept_all(std::move(accepted), std::move(make_room)));
 }

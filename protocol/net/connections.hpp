@@ -7,14 +7,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/deadline.hpp"
-#include "base/event.hpp"
-#include "base/task.hpp"
-#include "base/task_group.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task.hpp"
+#include "base/async/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "protocol/net/address.hpp"
+#include "protocol/net/connection_slots.hpp"
 #include "protocol/net/listener.hpp"
-#include "protocol/net/places.hpp"
 #include "protocol/net/stream.hpp"
 #include "protocol/net/tls.hpp"
 
@@ -37,13 +37,13 @@ class ServerConnection {
   virtual void drain() noexcept = 0;
 };
 
-/// The connections of a server, from accept to end. Each has a place (Places) and a task, and ends with the server.
-/// Reactor thread only.
+/// The connections of a server, from accept to end. Each has a slot (ConnectionSlots) and a task, and ends with the
+/// server. Reactor thread only.
 class Connections {
  public:
   struct Options {
-    PlaceLimits places;  ///< limits of simultaneous connections
-    std::function<std::unique_ptr<ServerConnection>(Stream stream, Places::Place& place)> make;
+    SlotLimits slots;  ///< limits of simultaneous connections
+    std::function<std::unique_ptr<ServerConnection>(Stream stream, ConnectionSlots::Slot& slot)> make;
     /// Called when a new connection finds no free descriptor. Returns true if one may be free now.
     std::function<bool()> out_of_descriptors = {};
   };
@@ -74,7 +74,7 @@ class Connections {
 
   Executor executor_;
   Options options_;
-  Places places_;
+  ConnectionSlots slots_;
   TaskGroup tasks_;
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::unordered_set<ServerConnection*> connections_;

@@ -17,8 +17,8 @@
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 
-#include "base/log.hpp"
-#include "base/timer.hpp"
+#include "base/async/timer.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::protocol {
 namespace asio = boost::asio;

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "base/unique_fd.hpp"
 #include "protocol/net/address.hpp"
 

@@ -20,8 +20,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "base/async/deadline.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
 #include "protocol/net/tls.hpp"
 
 namespace skiff::protocol {

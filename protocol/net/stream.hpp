@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::protocol {

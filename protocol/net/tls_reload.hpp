@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "base/sha.hpp"
+#include "base/bytes/sha.hpp"
 #include "protocol/net/tls.hpp"
 
 namespace skiff::protocol {

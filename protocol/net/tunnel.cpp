@@ -8,9 +8,9 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/beside.hpp"
-#include "base/deadline.hpp"
-#include "base/event.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 
 namespace skiff::protocol {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 

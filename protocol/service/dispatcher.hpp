@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "protocol/service/router.hpp"
 
 namespace skiff::protocol::service {
@@ -16,7 +16,8 @@ namespace skiff::protocol::service {
 /// has returned. The functions are called in this order:
 /// - `find` looks for the route, and sets `match`.
 /// - `guard` judges the head: an error, or an answer that is all there is to say (to a browser's preflight).
-/// - `identify` finds out who calls and vouches for the connection. Where no route was found it decides whether a
+/// - `identify` finds out who calls and marks the connection as authenticated. Where no route was found it decides
+/// whether a
 ///   stranger may learn that.
 /// - `handle` runs the route's handler.
 /// - `problem` says an error in the words of the face.

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 
+#include "base/bytes/sha.hpp"
+#include "base/bytes/text.hpp"
 #include "base/id.hpp"
-#include "base/sha.hpp"
-#include "base/text.hpp"
 #include "protocol/http/parser.hpp"
 #include "protocol/json/base64.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "protocol/websocket/state.hpp"
 
 namespace skiff::protocol {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 #include "protocol/websocket/frame.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/async/event.hpp"
 #include "base/clock.hpp"
-#include "base/event.hpp"
 #include "protocol/websocket/socket.hpp"
 
 /// The internals of a WebSocket; socket.cpp reads, write.cpp writes. Include socket.hpp instead.

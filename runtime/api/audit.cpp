@@ -1,6 +1,6 @@
 #include "runtime/api/audit.hpp"
 
-#include "base/sha.hpp"
+#include "base/bytes/sha.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
 

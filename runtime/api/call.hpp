@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/schema.hpp"
 #include "runtime/agent.hpp"

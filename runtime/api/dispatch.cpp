@@ -8,8 +8,8 @@
 #include "protocol/service/body.hpp"
 #include "protocol/service/dispatcher.hpp"
 #include "protocol/websocket/handshake.hpp"
-#include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
+#include "runtime/api/record_request.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/auth/own_fields.hpp"
 
@@ -124,7 +124,7 @@ struct OwnApi {
   static Task<Result<>> identify(Visit* visit) {
     if (visit->is_open()) co_return Result<>{};
     SKIFF_CO_TRY(visit->record.caller.identity, authenticate(*visit));
-    co_return visit->http.vouch(place_holder(visit->record.caller.identity));
+    co_return visit->http.mark_authenticated(place_holder(visit->record.caller.identity));
   }
 
   static Task<Result<>> handle(Visit* visit) {
@@ -168,7 +168,7 @@ struct OwnApi {
                                            : problem_response(error, id);
   }
 
-  static void tell(Visit* visit, const Result<>&) { account_for(visit->agent, visit->record, visit->http); }
+  static void tell(Visit* visit, const Result<>&) { record_request(visit->agent, visit->record, visit->http); }
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
+#include "base/async/task.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "runtime/agent.hpp"
 
 namespace skiff::runtime::api {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "runtime/api/event_answers.hpp"
+#include "runtime/api/answers/event_answers.hpp"
 #include "sessions/command.hpp"
 #include "sessions/output/log.hpp"
 

@@ -6,7 +6,7 @@
 #include "runtime/api/files/bytes.hpp"
 #include "runtime/api/files/edits.hpp"
 #include "runtime/api/files/entries.hpp"
-#include "runtime/api/files/search.hpp"
+#include "runtime/api/files/search/search.hpp"
 #include "runtime/api/files/watch_route.hpp"
 #include "runtime/api/openapi/file_operations.hpp"
 
@@ -183,7 +183,7 @@ constexpr std::array kFileRoutes{
           .scope = Scope::exec,
           .body = Body::json,
           .while_draining = false,
-          .handler = make_directory,
+          .handler = create_directory,
           .describe = describe_make_directory},
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:symlink",
@@ -193,7 +193,7 @@ constexpr std::array kFileRoutes{
           .scope = Scope::exec,
           .body = Body::json,
           .while_draining = false,
-          .handler = make_link,
+          .handler = create_link,
           .describe = describe_make_link},
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:chmod",

@@ -87,11 +87,11 @@ bool is_large(const sessions::Command& command, std::size_t max_bytes) {
 
 }  // namespace
 
-Task<std::optional<FairTurnstile::Place>> turn_to_answer(FairTurnstile* turns, std::string who,
-                                                         std::shared_ptr<sessions::Command> command,
-                                                         std::size_t max_bytes) {
+Task<std::optional<FairSemaphore::Permit>> turn_to_answer(FairSemaphore* turns, std::string who,
+                                                          std::shared_ptr<sessions::Command> command,
+                                                          std::size_t max_bytes) {
   if (!is_large(*command, max_bytes)) co_return std::nullopt;
-  co_return co_await turns->enter(std::move(who));
+  co_return co_await turns->acquire(std::move(who));
 }
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/fair_turnstile.hpp"
-#include "base/task.hpp"
+#include "base/async/fair_semaphore.hpp"
+#include "base/async/task.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::api {
@@ -28,9 +28,9 @@ inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
 /// large answers are made at a time, however many are asked for: until it is whole, one takes several times its size.
 /// Nothing is waited for, and nothing given, for one that is not large. It must not be held while a client is waited
 /// for.
-[[nodiscard]] Task<std::optional<FairTurnstile::Place>> turn_to_answer(FairTurnstile* turns, std::string who,
-                                                                       std::shared_ptr<sessions::Command> command,
-                                                                       std::size_t max_bytes);
+[[nodiscard]] Task<std::optional<FairSemaphore::Permit>> turn_to_answer(FairSemaphore* turns, std::string who,
+                                                                        std::shared_ptr<sessions::Command> command,
+                                                                        std::size_t max_bytes);
 
 /// Reads the command's log up to where it is now, at most `max_bytes` of each stream. What a background process wrote
 /// after the exit is not part of it.

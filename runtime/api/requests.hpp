@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "protocol/json/schema.hpp"
-#include "runtime/api/domain_schemas.hpp"
+#include "runtime/api/answers/domain_schemas.hpp"
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
 

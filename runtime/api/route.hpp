@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/json/openapi.hpp"
 #include "protocol/service/route.hpp"
 #include "protocol/service/router.hpp"

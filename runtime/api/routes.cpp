@@ -15,7 +15,7 @@
 #include "runtime/api/route.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
-#include "runtime/dialects/mcp/routes.hpp"
+#include "runtime/mcp/routes.hpp"
 #include "sessions/registry.hpp"
 
 namespace skiff::runtime::api {

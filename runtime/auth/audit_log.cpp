@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::runtime {
 namespace {

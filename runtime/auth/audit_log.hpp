@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 

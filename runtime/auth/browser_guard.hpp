@@ -8,7 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "base/error.hpp"
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 
 namespace skiff::runtime {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/expiry.hpp"
+#include "base/async/expiry.hpp"
+#include "base/bytes/text.hpp"
 #include "base/small_file.hpp"
-#include "base/text.hpp"
 #include "protocol/json/base64.hpp"
 #include "runtime/auth/jwt.hpp"
 #include "runtime/auth/token_strength.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/hex.hpp"
+#include "base/bytes/hex.hpp"
 #include "base/id.hpp"
 #include "base/small_file.hpp"
 #include "protocol/json/base64.hpp"

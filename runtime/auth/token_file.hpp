@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/sha.hpp"
 #include "base/error.hpp"
-#include "base/sha.hpp"
 #include "runtime/auth/scopes.hpp"
 
 namespace skiff::runtime {

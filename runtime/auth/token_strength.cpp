@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "base/hex.hpp"
-#include "base/log.hpp"
+#include "base/bytes/hex.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::runtime {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/listener.hpp"
 
@@ -42,7 +42,7 @@ class Service {
 };
 
 /// One of a dialect's addresses.
-struct Door {
+struct Endpoint {
   std::string_view speaks;  ///< for people: "HTTP", "gRPC"
   std::uint16_t port;       ///< where its clients look for it
   std::unique_ptr<Service> (*open)(Agent& agent);
@@ -51,7 +51,7 @@ struct Door {
 /// One row of `table()`.
 struct Dialect {
   std::string_view name;  ///< as in --dialect; its commands are started by "dialect:NAME"
-  std::span<const Door> doors;
+  std::span<const Endpoint> endpoints;
   /// Whether these settings give it a credential, so that not everybody who reaches it may use it; null: none ever do.
   bool (*is_guarded)(const Settings& settings) = nullptr;
 };
@@ -65,8 +65,8 @@ struct Wanted {
   std::vector<protocol::Address> addresses;
 };
 
-/// Reads the values of --dialect: NAME, or NAME=ADDR:PORT with an address for each door, separated by commas. Where no
-/// address is given it is the door's port on `host`. Errors: invalid_field naming the dialects that there are.
+/// Reads the values of --dialect: NAME, or NAME=ADDR:PORT with an address for each endpoint, separated by commas. Where
+/// no address is given it is the endpoint's port on `host`. Errors: invalid_field naming the dialects that there are.
 [[nodiscard]] Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::span<const Dialect> known,
                                                  std::string_view host);
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/service/router.hpp"
 #include "runtime/agent.hpp"

@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "protocol/http/server.hpp"
+#include "protocol/http/server/server.hpp"
 #include "protocol/service/body.hpp"
 #include "protocol/service/dispatcher.hpp"
-#include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
+#include "runtime/api/record_request.hpp"
 #include "runtime/connection_limits.hpp"
 
 namespace skiff::runtime::dialects {
@@ -60,8 +60,8 @@ struct DialectPolicy {
   static Task<Result<>> identify(Visit* visit) {
     const HttpDialect& dialect = *visit->face->dialect;
     // A probe stays a stranger, for whom a place is kept when all the others are taken.
-    if (!dialect.vouches_itself && !visit->is_aside) {
-      SKIFF_CO_TRY_VOID(visit->http.vouch());
+    if (!dialect.authenticates_itself && !visit->is_aside) {
+      SKIFF_CO_TRY_VOID(visit->http.mark_authenticated());
     }
     if (!dialect.takes_coded) {
       SKIFF_CO_TRY_VOID(protocol::service::check_coding(visit->http.request()));
@@ -80,7 +80,7 @@ struct DialectPolicy {
     return visit->face->dialect->problem(0, error);
   }
 
-  static void tell(Visit* visit, const Result<>&) { api::account_for(visit->agent, *visit, visit->http); }
+  static void tell(Visit* visit, const Result<>&) { api::record_request(visit->agent, *visit, visit->http); }
 };
 
 Task<> serve_request(Agent* agent, const Face* face, protocol::HttpExchange* http) {

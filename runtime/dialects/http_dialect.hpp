@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
+#include "base/async/task.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "protocol/service/route.hpp"
 #include "protocol/service/router.hpp"
 #include "runtime/agent.hpp"
@@ -42,9 +42,9 @@ struct HttpDialect {
   /// The path of its probes, "/": as those of the agent itself they do not use the sandbox, and only the metrics and
   /// the log at its debug level tell of them. Empty: it has none.
   std::string_view probe = {};
-  /// It has a credential of its own: its handlers call `HttpExchange::vouch` for who has shown that, and say that the
-  /// caller is not anonymous.
-  bool vouches_itself = false;
+  /// It has a credential of its own: its handlers call `HttpExchange::mark_authenticated` for who has shown that, and
+  /// say that the caller is not anonymous.
+  bool authenticates_itself = false;
   /// Its routes unpack bodies, or refuse them in the original's way.
   bool takes_coded = false;
 };

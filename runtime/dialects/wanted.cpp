@@ -41,7 +41,7 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
     const std::string name = part.substr(0, equals);
     const auto row = std::ranges::find(known, name, &Dialect::name);
     if (row == known.end()) {
-      // The address of a further door.
+      // The address of a further endpoint.
       if (equals == std::string::npos && !found.empty() && !found.back().addresses.empty() &&
           part.find(':') != std::string::npos) {
         SKIFF_TRY_VOID(add_address(part));
@@ -59,13 +59,13 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
     SKIFF_TRY_VOID(add_address(part.substr(equals + 1)));
   }
   for (Wanted& one : found) {
-    const auto& doors = one.dialect->doors;
+    const auto& endpoints = one.dialect->endpoints;
     if (one.addresses.empty()) {
-      for (const Door& door : doors) one.addresses.push_back(*protocol::Address::ip(host, door.port));
+      for (const Endpoint& endpoint : endpoints) one.addresses.push_back(*protocol::Address::ip(host, endpoint.port));
     }
-    if (one.addresses.size() != doors.size()) {
+    if (one.addresses.size() != endpoints.size()) {
       std::string what;
-      for (const Door& door : doors) what += (what.empty() ? "" : ", ") + std::string{door.speaks};
+      for (const Endpoint& endpoint : endpoints) what += (what.empty() ? "" : ", ") + std::string{endpoint.speaks};
       return fail(Errc::invalid_field,
                   "--dialect " + std::string{one.dialect->name} + " takes one address for each of: " + what,
                   "--dialect");

@@ -3,7 +3,7 @@
 #include <exception>
 #include <typeinfo>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 
 /// For the fully static skiffd only: what libstdc++ does when an exception is caught by nobody, without the demangler
 /// that its own version brings along (47 KB).

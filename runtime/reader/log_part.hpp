@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "sessions/output/log.hpp"
 
 namespace skiff::runtime {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "runtime/reader/log_watch.hpp"
 #include "sessions/output/fair_scheduler.hpp"
 #include "sessions/output/log.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 
 namespace skiff::runtime {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include "base/async/deadline.hpp"
+#include "base/async/expiry.hpp"
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/expiry.hpp"
-#include "base/task.hpp"
 #include "sessions/output/log.hpp"
 
 namespace skiff::protocol {
@@ -40,7 +40,7 @@ class LogWatch {
   LogWatch(const LogWatch&) = delete;
   LogWatch& operator=(const LogWatch&) = delete;
 
-  /// Notes that the client has gone. Meant to run beside the answer (base/beside.hpp).
+  /// Notes that the client has gone. RemovalPrecondition to run beside the answer (base/async/beside.hpp).
   [[nodiscard]] Task<> watch_peer(protocol::HttpExchange& http);
   /// Waits for the command's exit, which is told as `output`. It may be called again after any other cause.
   [[nodiscard]] Task<Wake> until_exit();

@@ -9,7 +9,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
-#include "base/timer.hpp"
+#include "base/async/timer.hpp"
 #include "sessions/process/process_tree.hpp"
 
 namespace skiff::sessions {

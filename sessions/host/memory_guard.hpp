@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/blocking_pool.hpp"
-#include "base/task.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
 #include "sessions/process/cgroup_directory.hpp"
 #include "sessions/process/process_tree.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 
 namespace skiff::sessions {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "sessions/output/state.hpp"
 
 namespace skiff::sessions {

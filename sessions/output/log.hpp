@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
+#include "base/bytes/slice.hpp"
 #include "base/clock.hpp"
-#include "base/slice.hpp"
-#include "base/task.hpp"
 #include "sessions/output/counts.hpp"
 #include "sessions/process/exit_status.hpp"
 

@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;

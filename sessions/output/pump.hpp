@@ -7,7 +7,7 @@
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/output/fair_scheduler.hpp"
 #include "sessions/output/log.hpp"

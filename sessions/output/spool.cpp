@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::sessions {
 namespace {

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
+#include "base/async/task_group.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
-#include "base/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/output/segment.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <boost/intrusive/list.hpp>
 
-#include "base/event.hpp"
-#include "base/sha.hpp"
+#include "base/async/event.hpp"
+#include "base/bytes/sha.hpp"
 #include "sessions/output/log.hpp"
 #include "sessions/output/store.hpp"
 

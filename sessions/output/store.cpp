@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "sessions/output/state.hpp"
 
 namespace skiff::sessions {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
-#include "base/task.hpp"
 #include "sessions/output/log.hpp"
 #include "sessions/output/segment.hpp"
 #include "sessions/output/spool.hpp"

@@ -9,10 +9,10 @@
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/async/deadline.hpp"
+#include "base/async/timer.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
 #include "base/kernel_features.hpp"
-#include "base/timer.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/process/process_looks.hpp"
 #include "sessions/process/process_tree.hpp"

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
 #include "base/kernel_features.hpp"
-#include "base/task.hpp"
 #include "sessions/process/process_tree.hpp"
 
 namespace skiff::sessions {

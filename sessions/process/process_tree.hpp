@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "sessions/process/tag.hpp"
 
 namespace skiff::sessions {

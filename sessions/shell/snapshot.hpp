@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sessions/process/environment.hpp"
+#include "sessions/spawn/environment.hpp"
 
 namespace skiff::sessions {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 
 namespace skiff::sessions {
 namespace {

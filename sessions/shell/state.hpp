@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/process/exit_status.hpp"
 #include "sessions/shell/snapshot.hpp"

@@ -13,10 +13,10 @@ def test_repeats_of_one_key_take_one_bring_up(serving):
     other = serving.key("other", "--tenant", "other")
     serving.hold_agents()
     server = serving.start()
-    wish = {"name": "x", "get_or_create": True, "wait": False}
+    body = {"name": "x", "get_or_create": True, "wait": False}
     try:
         for _ in range(1_200):
-            answer = server.request("POST", "/v1/sandboxes", wish, key)
+            answer = server.request("POST", "/v1/sandboxes", body, key)
             assert answer.status == 202, answer.body
         answer = server.request("POST", "/v1/sandboxes", {"name": "y", "wait": False}, other)
         assert answer.status == 202, answer.body

@@ -62,7 +62,7 @@ TEST_F(InterruptedTest, AnArchiveGoesOutAndComesBack) {
       packed += bytes;
       return true;
     }));
-    ASSERT_TRUE(make_directory(tree, "to", Parents::make));
+    ASSERT_TRUE(create_directory(tree, "to", Parents::make));
     const auto to = tree.open_directory("to");
     ASSERT_TRUE(to);
     std::string_view left = packed;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "container/agent/command_events.hpp"
+#include "container/agent/stream/command_events.hpp"
 #include "tests/support/agent_frames.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "protocol/grpc/message.hpp"
+#include "runtime/dialects/e2b/files/user_context.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
-#include "runtime/dialects/e2b/place.hpp"
 #include "runtime/dialects/e2b/rpc.hpp"
 
 namespace {

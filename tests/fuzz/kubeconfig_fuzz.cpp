@@ -8,9 +8,9 @@
 
 #include "container/kube/auth/access.hpp"
 #include "container/kube/auth/exec_plugin.hpp"
-#include "container/kube/status.hpp"
-#include "container/kube/time.hpp"
-#include "container/kube/yaml.hpp"
+#include "container/kube/objects/status.hpp"
+#include "container/kube/objects/yaml.hpp"
+#include "container/net/time.hpp"
 
 /// What the launcher reads and did not write: kubeconfigs, what credential plugins print, what a server (or a proxy in
 /// front of it) answers. The first byte picks.
@@ -27,7 +27,7 @@ void check_kubeconfig(std::string_view text) {
   const auto config = kube::parse_kubeconfig(text, "f", "/nowhere");
   if (!config) return require(!config.error().message.empty());
   const std::string data{text};
-  const kube::Environment environment = [&](const char* name) {
+  const net::Environment environment = [&](const char* name) {
     return std::string_view{name} == "SKIFF_KUBECONFIG_DATA" ? data : std::string{};
   };
   for (const auto& [name, context] : config->contexts) {
@@ -59,10 +59,10 @@ void check_answer(std::string_view text) {
 }
 
 void check_small(std::string_view text) {
-  if (const auto time = kube::parse_time(text)) require(kube::parse_time(kube::format_time(*time)).has_value());
-  if (const auto url = kube::parse_url(text, "x")) require(kube::parse_url(url->text(), "x").has_value());
+  if (const auto time = net::parse_time(text)) require(net::parse_time(net::format_time(*time)).has_value());
+  if (const auto url = net::parse_url(text, "x")) require(net::parse_url(url->text(), "x").has_value());
   const std::size_t end = text.find('\n');
-  static_cast<void>(kube::is_listed(text.substr(0, end), text.substr(end == text.npos ? 0 : end + 1), 443));
+  static_cast<void>(net::is_listed(text.substr(0, end), text.substr(end == text.npos ? 0 : end + 1), 443));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "container/agent/pack.hpp"
-#include "container/agent/tar.hpp"
+#include "container/agent/copy/pack.hpp"
+#include "container/agent/copy/tar.hpp"
 #include "tests/support/tar_bytes.hpp"
 #include "tests/support/temporary_directory.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/http/multipart.hpp"
+#include "protocol/http/multipart/parser.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "container/serve/gateway/place.hpp"
+#include "container/serve/gateway/destination.hpp"
 #include "container/serve/gateway/preview.hpp"
 #include "protocol/http/parser.hpp"
 
@@ -40,19 +40,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!request) return 0;
   const auto found = place(*request, kDomain);
   if (!found || !*found) return 0;
-  const Placed& placed = **found;
-  check(placed.port != 0 && !placed.sandbox.empty() && placed.sandbox.size() <= 63);
-  check(std::ranges::all_of(placed.sandbox,
+  const Destination& destination = **found;
+  check(destination.port != 0 && !destination.sandbox.empty() && destination.sandbox.size() <= 63);
+  check(std::ranges::all_of(destination.sandbox,
                             [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }));
-  const std::string host = host_of(placed.sandbox, placed.port, kDomain);
+  const std::string host = host_of(destination.sandbox, destination.port, kDomain);
   if (host.find('.') <= 63) {
-    const auto again = place(request_for(host, "/"), kDomain);
-    check(again && *again && (*again)->sandbox == placed.sandbox && (*again)->port == placed.port);
+    const auto again = destination_of(request_for(host, "/"), kDomain);
+    check(again && *again && (*again)->sandbox == destination.sandbox && (*again)->port == destination.port);
   }
-  const auto shown = previews->shown(*request, placed, true, WallTime{});
+  const auto shown = previews->shown(*request, destination, true, WallTime{});
   check(!shown || !*shown);
 
-  const auto target = target_at(*request, placed);
+  const auto target = target_at(*request, destination);
   if (!target) return 0;
   check(target->starts_with('/'));
   const std::string kept = without_preview(*target);

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "sessions/process/environment.hpp"
 #include "sessions/shell/snapshot.hpp"
+#include "sessions/spawn/environment.hpp"
 
 namespace {
 

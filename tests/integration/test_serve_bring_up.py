@@ -36,13 +36,13 @@ def test_a_name_is_the_id_and_is_there_once(server, serving, key):
 
 
 def test_get_or_create_gives_the_one_that_is_there_and_starts_it(server, key):
-    wish = {"name": "demo", "get_or_create": True}
-    first = create(server, key, wish)
+    body = {"name": "demo", "get_or_create": True}
+    first = create(server, key, body)
     assert first.status == 201
-    again = create(server, key, {**wish, "labels": {"other": "wish"}})
+    again = create(server, key, {**body, "labels": {"other": "wish"}})
     assert again.status == 200 and again.json() == first.json()
     assert server.request("POST", "/v1/sandboxes/demo/stop", key=key).json()["state"] == "stopped"
-    started = create(server, key, wish)
+    started = create(server, key, body)
     assert started.status == 200 and started.json()["state"] == "running"
     assert code_of(create(server, key, {"get_or_create": True})) == (400, "missing_field")
 
@@ -58,9 +58,9 @@ def test_get_or_create_finds_no_place_beyond_the_limit_of_its_key(server, servin
 
 def test_at_two_servers_at_once_a_name_is_made_once(serving, key):
     servers = [serving.start(), serving.start()]
-    wish = {"name": "demo", "get_or_create": True}
+    body = {"name": "demo", "get_or_create": True}
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
-        answers = list(pool.map(lambda i: create(servers[i % 2], key, wish), range(20)))
+        answers = list(pool.map(lambda i: create(servers[i % 2], key, body), range(20)))
     assert sorted(answer.status for answer in answers) == [200] * 19 + [201], [answer.body for answer in answers]
     assert {answer.json()["state"] for answer in answers} == {"running"}
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
@@ -224,11 +224,11 @@ def test_what_it_can_not_finish_in_time_leaves_nothing(serving, key):
 
 
 def test_what_a_killed_server_was_making_can_be_had_by_its_name(held, serving, key):
-    wish = {"name": "slow", "get_or_create": True}
-    assert create(held[0], key, {**wish, "wait": False}).status == 202
+    body = {"name": "slow", "get_or_create": True}
+    assert create(held[0], key, {**body, "wait": False}).status == 202
     held[0].kill()
     serving.let_agents_go()
-    answer = create(held[1], key, wish)
+    answer = create(held[1], key, body)
     assert answer.status == 200 and answer.json()["state"] == "running", answer.body
 
 

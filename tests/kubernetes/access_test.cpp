@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "base/beside.hpp"
-#include "base/task_group.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/task_group.hpp"
 #include "protocol/net/listener.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/protocol/http/raw_client.hpp"
@@ -145,7 +145,7 @@ class Proxy {
 CO_TEST(KubeAccess, LeadsThroughAProxy) {
   Proxy proxy{executor};
   Access access = access_as("admin");
-  access.proxy = parse_proxy(proxy.url(), "proxy-url").value();
+  access.proxy = net::parse_proxy(proxy.url(), "proxy-url").value();
   const std::string server = access.server.authority();
   {
     Client client = test::connect(executor, std::move(access));

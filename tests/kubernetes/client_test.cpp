@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using test::config_map;
 using test::connect_as;
-using test::make_namespace;
+using test::create_namespace;
 
 CO_TEST(KubeClient, AsksForTheVersionWithAClientCertificate) {
   Client client = connect_as(executor, "admin");
@@ -103,7 +103,7 @@ CO_TEST(KubeClient, KnowsWhichKindsTheServerHas) {
 
 CO_TEST(KubeClient, CreatesReadsAndDeletes) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.create(kConfigMaps, config_map(ns, "a", "1"));
   CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
   EXPECT_FALSE(made->uid().empty());
@@ -127,7 +127,7 @@ CO_TEST(KubeClient, CreatesReadsAndDeletes) {
 
 CO_TEST(KubeClient, StoresNothingInADryRunAndRefusesUnknownFields) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto dry = co_await client.create(kConfigMaps, config_map(ns, "a", "1"), {.dry_run = true});
   EXPECT_TRUE(dry.has_value());
   auto read = co_await client.get(kConfigMaps, ns, "a");
@@ -168,7 +168,7 @@ CO_TEST(KubeClient, NamesTheFieldsThatAreWrong) {
 
 CO_TEST(KubeClient, AppliesFieldsAndTellsWhoOwnsThem) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.apply(kConfigMaps, config_map(ns, "a", "1"), {.field_manager = "one"});
   CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
   auto same = co_await client.apply(kConfigMaps, config_map(ns, "a", "2"), {.field_manager = "one"});
@@ -186,7 +186,7 @@ CO_TEST(KubeClient, AppliesFieldsAndTellsWhoOwnsThem) {
 
 CO_TEST(KubeClient, ClaimsByATestThatOnlyOneCanPass) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.create(kConfigMaps, config_map(ns, "a", "free"));
   CO_ASSERT_TRUE(made.has_value());
   const auto claim = [](const char* who) {
@@ -203,7 +203,7 @@ CO_TEST(KubeClient, ClaimsByATestThatOnlyOneCanPass) {
 
 CO_TEST(KubeClient, MergesAStatusAndSeesThatSomebodyWasFaster) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   Object service = Object::make(kServices, ns, "s");
   service.json["spec"] = {{"type", "LoadBalancer"}, {"ports", {{{"port", 80}}}}};
   auto made = co_await client.create(kServices, service);
@@ -232,7 +232,7 @@ CO_TEST(KubeClient, ListsManyByPagesOverFewConnections) {
   TransportOptions options;
   options.connections = 4;
   Client client = test::connect(executor, test::access_as("admin"), options);
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   TaskGroup group{executor};
   int made = 0;
   constexpr int kMany = 60;

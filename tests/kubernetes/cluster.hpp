@@ -114,7 +114,7 @@ inline std::string fresh_name(const std::string& prefix) {
 }
 
 /// A namespace for one test. It is not removed: the cluster goes with the program.
-inline Task<std::string> make_namespace(kube::Client* client) {
+inline Task<std::string> create_namespace(kube::Client* client) {
   const std::string name = fresh_name("test");
   kube::Object object = kube::Object::make(kube::kNamespaces, {}, name);
   auto made = co_await client->create(kube::kNamespaces, std::move(object));

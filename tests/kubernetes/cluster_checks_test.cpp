@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "container/kube/watch.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/kubernetes/roles.hpp"
@@ -19,8 +19,8 @@ using kube::Object;
 using nlohmann::json;
 using test::access_as;
 using test::connect_as;
+using test::create_namespace;
 using test::fresh_name;
-using test::make_namespace;
 
 /// A text that is told when the check is missing, so that the test fails with it.
 Check find(const std::vector<Check>& checks, std::string_view what) {
@@ -66,7 +66,7 @@ Task<> await_service_account(Client* client, std::string namespace_name) {
 
 CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   co_await await_service_account(&admin, place);
   ClusterQuestions questions = about(place);
   questions.trial = small_pod(place);
@@ -98,7 +98,7 @@ CO_TEST(ClusterChecks, TellSomebodyUnknownToLogIn) {
 
 CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   co_await await_service_account(&admin, place);
   const std::string user = fresh_name("user");
   Client client = test::connect_as_user(executor, user);
@@ -157,7 +157,7 @@ CO_TEST(ClusterChecks, SayWhoHelpsSomebodyWhoMayNotEvenAsk) {
 
 CO_TEST(ClusterChecks, LeaveToTheMessageWhatOnlyThatClusterKnows) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   co_await await_service_account(&admin, place);
   Object range = Object::make({"", "v1", "limitranges", "LimitRange"}, place, "tiny");
   range.json["spec"]["limits"] = json::array({{{"type", "Container"}, {"max", {{"memory", "1Mi"}}}}});
@@ -174,7 +174,7 @@ CO_TEST(ClusterChecks, LeaveToTheMessageWhatOnlyThatClusterKnows) {
 
 CO_TEST(ClusterChecks, GoByTheProxyWherePortForwardIsNotAllowed) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   const std::string user = fresh_name("user");
   auto rules = rules_of({}).value();
   std::erase_if(rules, [](const ApiRule& rule) { return rule.resource == "pods/portforward"; });
@@ -193,7 +193,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(has(check.remedy, "`kubectl create namespace " + nowhere + "`")) << check.remedy;
 
-  const std::string going = co_await make_namespace(&admin);
+  const std::string going = co_await create_namespace(&admin);
   Object holder = test::config_map(going, "holder", "");
   holder.json["metadata"]["finalizers"] = json::array({"test.skiff.dev/hold"});
   auto held = co_await admin.create(kube::kConfigMaps, std::move(holder));
@@ -212,7 +212,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
 
 CO_TEST(ClusterChecks, SeeAQuotaThatIsUsedUpAndWhatIsLeftOfOthers) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   co_await await_service_account(&admin, place);
   Object quota = Object::make(kube::kResourceQuotas, place, "small");
   quota.json["spec"]["hard"] = {{"pods", "0"}, {"requests.memory", "1Gi"}, {"secrets", "0"}};
@@ -233,7 +233,7 @@ CO_TEST(ClusterChecks, SeeAQuotaThatIsUsedUpAndWhatIsLeftOfOthers) {
 
 CO_TEST(ClusterChecks, ShowTheLevelOfPodSecurityAndWhatItRefuses) {
   Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
+  const std::string place = co_await create_namespace(&admin);
   co_await await_service_account(&admin, place);
   json label{{"metadata", {{"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}};
   auto labelled = co_await admin.patch(kube::kNamespaces, {}, place, kube::PatchKind::merge, std::move(label));

@@ -32,7 +32,7 @@ kube::Object pod_with_key(const std::string& namespace_name, const SigningKey& k
 
 CO_TEST(KeysOfACluster, AreRotatedAndFinishedWithoutLosingOneThatIsNeeded) {
   kube::Client admin = test::connect_as(executor, "admin");
-  const std::string place = co_await test::make_namespace(&admin);
+  const std::string place = co_await test::create_namespace(&admin);
   const auto first = launcher_in(executor, place);
   const SigningKey before = (co_await first->signing_key(true)).value();
   const auto rotated = co_await rotate_key(first.get());

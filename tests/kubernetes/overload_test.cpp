@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 

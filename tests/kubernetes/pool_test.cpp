@@ -5,11 +5,11 @@
 
 #include <set>
 
-#include "base/in_parallel.hpp"
-#include "base/task_group.hpp"
+#include "base/async/in_parallel.hpp"
+#include "base/async/task_group.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pods/pools.hpp"
-#include "container/kube/pod.hpp"
+#include "container/drivers/pods/pools.hpp"
+#include "container/kube/objects/pod.hpp"
 #include "container/kube/watch.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -42,7 +42,7 @@ struct Launcher {
 
 /// A fresh namespace in which Pods can be made.
 Task<std::string> namespace_for_pods(kube::Client* client) {
-  std::string ns = co_await test::make_namespace(client);
+  std::string ns = co_await test::create_namespace(client);
   kube::Watch accounts{client, {.resource = kServiceAccounts, .namespace_name = ns}};
   for (bool is_there = false; !is_there;) {
     auto event = co_await accounts.next();

@@ -6,7 +6,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "container/cluster/rbac.hpp"
 #include "tests/kubernetes/cluster.hpp"
 

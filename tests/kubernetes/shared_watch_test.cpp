@@ -8,7 +8,7 @@
 
 #include <boost/system/system_error.hpp>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using test::config_map;
 using test::connect_as;
-using test::make_namespace;
+using test::create_namespace;
 
 constexpr int kReaders = 100;
 
@@ -49,7 +49,7 @@ Task<> make(Client* client, std::string ns, std::string name, std::string value)
 
 CO_TEST(KubeSharedWatch, TellsEachOfManyReadersItsOwnOverOneConnection) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
   std::vector<SharedWatch::Reader> readers;
   std::vector<Told> told(kReaders);
@@ -75,7 +75,7 @@ CO_TEST(KubeSharedWatch, TellsEachOfManyReadersItsOwnOverOneConnection) {
 
 CO_TEST(KubeSharedWatch, MissesNothingBetweenFollowingAndReading) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
   auto reader = co_await watch.follow("a");
   CO_ASSERT_TRUE(reader.has_value());
@@ -97,7 +97,7 @@ Task<> read_on(SharedWatch::Reader* reader, bool* was_cancelled) {
 
 CO_TEST(KubeSharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
   auto alone = co_await watch.follow("alone");
   CO_ASSERT_TRUE(alone.has_value());
@@ -123,7 +123,7 @@ CO_TEST(KubeSharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
 
 CO_TEST(KubeSharedWatch, KeepsTheNewestStateForOneWhoIsSlow) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
   auto alone = co_await watch.follow("alone");
   CO_ASSERT_TRUE(alone.has_value());
@@ -156,7 +156,7 @@ CO_TEST(KubeSharedWatch, FollowsNothingWithoutPermission) {
 
 Task<> tell_all_after_a_restart(Executor executor) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
   auto one = co_await watch.follow("one");
   CO_ASSERT_TRUE(one.has_value());

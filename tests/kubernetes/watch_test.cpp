@@ -14,7 +14,7 @@ namespace {
 using Kind = WatchEvent::Kind;
 using test::config_map;
 using test::connect_as;
-using test::make_namespace;
+using test::create_namespace;
 
 WatchOptions labelled(const std::string& ns) {
   return {.resource = kConfigMaps, .namespace_name = ns, .label_selector = "watched=yes"};
@@ -37,7 +37,7 @@ Task<> expect(Watch* watch, Kind kind, std::string name, std::string value) {
 
 CO_TEST(KubeWatch, TellsASnapshotAndThenEveryChange) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.create(kConfigMaps, watched(ns, "a", "1"));
   CO_ASSERT_TRUE(made.has_value());
   Watch watch{&client, labelled(ns)};
@@ -54,7 +54,7 @@ CO_TEST(KubeWatch, TellsASnapshotAndThenEveryChange) {
 
 CO_TEST(KubeWatch, BeginsBehindTheObjectThatWasJustMade) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.create(kConfigMaps, watched(ns, "a", "1"));
   CO_ASSERT_TRUE(made.has_value());
   WatchOptions options = labelled(ns);
@@ -75,7 +75,7 @@ CO_TEST(KubeWatch, FailsWithoutPermission) {
 
 CO_TEST(KubeWatch, SeesWhatGoesWithItsOwner) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto owner = co_await client.create(kConfigMaps, config_map(ns, "owner", "1"));
   CO_ASSERT_TRUE(owner.has_value());
   Object object = watched(ns, "owned", "1");
@@ -92,7 +92,7 @@ CO_TEST(KubeWatch, SeesWhatGoesWithItsOwner) {
 
 Task<> go_on_after_a_restart(Executor executor) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   Watch watch{&client, labelled(ns)};
   auto event = co_await watch.next();
   EXPECT_TRUE(event.has_value());
@@ -116,7 +116,7 @@ Task<> go_on_after_a_restart(Executor executor) {
 /// A server that has just begun keeps no state from before: it answers 200, and then the error 410.
 Task<> take_a_snapshot(Executor executor) {
   Client client = connect_as(executor, "admin");
-  const std::string ns = co_await make_namespace(&client);
+  const std::string ns = co_await create_namespace(&client);
   auto made = co_await client.create(kConfigMaps, watched(ns, "a", "1"));
   CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
   test::cluster().restart_the_server();

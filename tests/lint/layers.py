@@ -5,6 +5,7 @@
 and the heavy or foreign libraries only where they belong. And a source file includes its own header first: that it compiles
 shows that its header compiles by itself, so the build checks only the headers without one (CMakeLists.txt)."""
 
+import collections
 import re
 
 import rooms
@@ -19,6 +20,8 @@ FOREIGN = {
     "fs": re.compile(r"boost/beast[/.]|nlohmann/|openssl/ssl\.h"),
     "sessions": re.compile(r"boost/beast[/.]|nlohmann/|openssl/ssl\.h"),
 }
+
+MAX_FILES = 25  # in a room; one with more holds two concepts
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -36,7 +39,16 @@ def misplaced(root, path):
         yield f"{path}: tests/lint/rooms.py has no row for {path.parent}/"
 
 
+def crowded(root):
+    """Each room holds few enough files to read their names at one glance."""
+    counts = collections.Counter(path.parent for path in tree.files(root, tree.LAYERS, tree.SOURCES))
+    for directory, count in sorted(counts.items()):
+        if count > MAX_FILES:
+            yield f"{directory}/: {count} files, more than {MAX_FILES}: split it by noun"
+
+
 def check(root):
+    yield from crowded(root)
     beast_files = []
     needed = set()
     for path in tree.files(root, tree.LAYERS, tree.SOURCES):

@@ -7,8 +7,7 @@ LIMITS = {".cpp": 500, ".c": 500, ".hpp": 300, ".py": 500}
 DIALECT = 1200
 # Tables and forms of a protocol, by the beginnings of their files' names.
 FORMS = {
-    "e2b": ("access", "connect_error", "entry_info", "gunzip", "messages", "place", "rpc"),
-    "mcp": ("command_arguments", "file_arguments", "headers", "message", "methods", "request", "revision", "tools"),
+    "e2b": ("access", "connect_error", "entry_info", "gunzip", "messages", "rpc", "user_context"),
     "sandboxd": ("command_line", "descriptors", "grpc_health", "process_messages", "reflection"),
 }
 

@@ -31,12 +31,12 @@ def lint(tmp_path):
     ("protocol/a.cpp", '#include "sessions/b.hpp"', "protocol/ may not use sessions/"),
     ("sessions/output/a.cpp", '#  include <protocol/net/b.hpp>', "sessions/output/ may not use protocol/net/"),
     ("container/a.cpp", '#include "fs/b.hpp"', "container/ may not use fs/"),
-    ("container/kube/auth/a.cpp", '#include "container/agent/b.hpp"', "container/kube/ may not use container/agent/"),
-    ("container/local/a.cpp", '#include "container/kube/b.hpp"', "container/local/ may not use container/kube/"),
+    ("container/kube/auth/a.cpp", '#include "container/agent/b.hpp"', "container/kube/auth/ may not use container/agent/"),
+    ("container/drivers/local/a.cpp", '#include "container/kube/b.hpp"', "container/drivers/local/ may not use container/kube/"),
     ("sessions/process/a.cpp", '#include "sessions/output/b.hpp"', "sessions/process/ may not use sessions/output/"),
     ("sessions/output/a.cpp", '#include "sessions/b.hpp"', "sessions/output/ may not use sessions/"),
     ("runtime/auth/a.cpp", '#include "runtime/api/b.hpp"', "runtime/auth/ may not use runtime/api/"),
-    ("runtime/dialects/mcp/a.cpp", '#include "runtime/dialects/e2b/b.hpp"', "may not use runtime/dialects/e2b/"),
+    ("runtime/dialects/kubebox/a.cpp", '#include "runtime/dialects/e2b/b.hpp"', "may not use runtime/dialects/e2b/"),
     ("sessions/a.cpp", "#include <nlohmann/json.hpp>", "sessions/ may not use nlohmann/json.hpp"),
     ("fs/a.cpp", "#include <boost/beast/http.hpp>", "fs/ may not use boost/beast/http.hpp"),
     ("runtime/a.hpp", "#include <boost/beast/core.hpp>", "Boost.Beast in a header"),
@@ -55,13 +55,18 @@ def test_includes_along_the_arrows_are_fine(lint):
         "protocol/a.hpp": "#include <boost/beast/http.hpp>\n",
         "fs/tree/a.cpp": '#include "fs/content/b.hpp"\n#include "fs/path/c.hpp"\n',
         "sessions/b.cpp": '#include "sessions/process/warm/c.hpp"\n#include "sessions/output/d.hpp"\n',
-        "runtime/dialects/mcp/a.cpp": '#include "runtime/dialects/b.hpp"\n#include "runtime/api/files/c.hpp"\n#include "fs/path/d.hpp"\n',
-        "container/cluster/pods/a.cpp": '#include "container/kube/auth/b.hpp"\n#include "container/cluster/c.hpp"\n',
+        "runtime/dialects/kubebox/a.cpp": '#include "runtime/dialects/b.hpp"\n#include "runtime/api/files/c.hpp"\n#include "fs/path/d.hpp"\n',
+        "container/drivers/pods/a.cpp": '#include "container/kube/auth/b.hpp"\n#include "container/cluster/c.hpp"\n',
     }) == []
 
 
 def test_a_directory_that_is_no_room_is_found(lint):
     assert lint("layers", {"fs/odds/a.cpp": ""}) == ["fs/odds/a.cpp: tests/lint/rooms.py has no row for fs/odds/"]
+
+
+def test_a_room_with_too_many_files_is_found(lint):
+    files = {f"fs/path/a{n}.hpp": "" for n in range(26)}
+    assert lint("layers", files) == ["fs/path/: 26 files, more than 25: split it by noun"]
 
 
 def test_an_exception_that_nothing_needs_is_found(lint):
@@ -96,9 +101,9 @@ def test_a_file_without_its_test_is_found(lint):
 
 
 def test_a_test_of_nothing_and_a_needless_exception_are_found(lint):
-    findings = lint("mirror", {**MIRRORED, "tests/base/asio_test.cpp": "", "tests/base/gone_test.cpp": ""})
+    findings = lint("mirror", {**MIRRORED, "tests/base/async/asio_test.cpp": "", "tests/base/gone_test.cpp": ""})
     assert len(findings) == 2
-    assert "base/asio.cpp needs no exception" in findings[0]
+    assert "base/async/asio.cpp needs no exception" in findings[0]
     assert findings[1].startswith("tests/base/gone_test.cpp: tests neither")
 
 

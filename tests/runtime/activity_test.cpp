@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::runtime {

@@ -11,7 +11,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/support/output_test.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -12,17 +12,17 @@ using test::word;
 
 class OwnRootTest : public test::Files {
  public:
-  const std::string ground = root.string();
+  const std::string agent_root = root.string();
   const std::shared_ptr<const fs::Tree> tree =
-      std::make_shared<const fs::Tree>(fs::Tree::open({.path = ground}).value());
+      std::make_shared<const fs::Tree>(fs::Tree::open({.path = agent_root}).value());
 
-  Result<OwnRoot> make(const std::string& relative) const { return make_own_root(*tree, ground, relative); }
-  Result<> remove(const std::string& own) const { return remove_own_root(*tree, ground, own); }
+  Result<OwnRoot> make(const std::string& relative) const { return create_own_root(*tree, agent_root, relative); }
+  Result<> remove(const std::string& own) const { return remove_own_root(*tree, agent_root, own); }
 };
 
 TEST_F(OwnRootTest, IsMadeWithItsParentsAndTakenAgain) {
-  EXPECT_EQ(make("a/b").value().path, ground + "/a/b");
-  EXPECT_EQ(make("a/b").value().path, ground + "/a/b");
+  EXPECT_EQ(make("a/b").value().path, agent_root + "/a/b");
+  EXPECT_EQ(make("a/b").value().path, agent_root + "/a/b");
 }
 
 TEST_F(OwnRootTest, IsNotMadeThroughALinkThatLeavesTheAgents) {
@@ -35,7 +35,7 @@ TEST_F(OwnRootTest, IsNotMadeThroughALinkThatLeavesTheAgents) {
 TEST_F(OwnRootTest, HasNoLinksInItsPath) {
   stdfs::create_directory(root / "real");
   stdfs::create_symlink("real", root / "l");
-  EXPECT_EQ(make("l/new").value().path, ground + "/real/new");
+  EXPECT_EQ(make("l/new").value().path, agent_root + "/real/new");
 }
 
 TEST_F(OwnRootTest, GroundIsFoundAgainWhenItWasMadeAgain) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "tests/support/files_test.hpp"
 #include "tests/support/supervised.hpp"
 

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/unique_fd.hpp"
-#include "sessions/process/spawn.hpp"
+#include "sessions/spawn/spawn.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/pipe.hpp"
 
@@ -111,7 +111,7 @@ struct Ran {
 
 /// Runs it to its end.
 inline Ran run(sessions::SpawnRequest request) {
-  Pipe pipe = make_pipe();
+  Pipe pipe = create_pipe();
   request.out = std::move(pipe.write);
   Child child{std::move(request)};
   Ran ran;
@@ -132,7 +132,7 @@ struct Tagged {
     sessions::SpawnRequest request = testcmd(std::move(words));
     request.tag = tag;
     request.user = std::move(user);
-    auto [read, write] = make_pipe();
+    auto [read, write] = create_pipe();
     request.out = std::move(write);
     out = std::move(read);
     child.emplace(std::move(request));

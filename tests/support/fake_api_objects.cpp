@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 
 namespace skiff::kube::fakes {
 namespace {
@@ -82,7 +82,7 @@ FakeApiServer::Key FakeApiServer::key_of(const Resource& resource, std::string_v
           resource.namespaced ? std::string{namespace_name} : std::string{}, std::string{name}};
 }
 
-bool FakeApiServer::is_within(const Key& key, const Place& place) {
+bool FakeApiServer::is_within(const Key& key, const ResourcePath& place) {
   const auto& [api, plural, namespace_name, name] = key;
   return api == place.api && plural == place.plural &&
          (place.namespace_name.empty() || namespace_name == place.namespace_name);
@@ -130,7 +130,7 @@ void FakeApiServer::drop_dependants(const std::string& uid, bool orphan) {
     Json object = objects_.at(key);
     if (orphan) object["metadata"].erase("ownerReferences");
     const bool lingers = !orphan && std::get<1>(key) == kPods.plural && pods_linger;
-    if (lingers) object["metadata"]["deletionTimestamp"] = format_time(wall_now());
+    if (lingers) object["metadata"]["deletionTimestamp"] = net::format_time(wall_now());
     if (orphan || lingers) {
       store(key, std::move(object));
     } else {
@@ -152,7 +152,7 @@ Object FakeApiServer::put(const Resource& resource, Object object) {
   const Key key = key_of(resource, object.namespace_name(), object.name());
   drop(key);
   object.json["metadata"]["uid"] = "uid-" + std::to_string(++uids_);
-  if (!object.created()) object.json["metadata"]["creationTimestamp"] = format_time(wall_now());
+  if (!object.created()) object.json["metadata"]["creationTimestamp"] = net::format_time(wall_now());
   store(key, std::move(object.json));
   return {objects_.at(key)};
 }

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 #include "protocol/json/base64.hpp"
 
 namespace skiff::kube::fakes {
@@ -98,7 +98,7 @@ Task<> FakeApiServer::answer(protocol::HttpExchange& exchange) {
   std::optional<Answer> instead = before ? before(request) : std::nullopt;
   if (instead && !instead->is_carried_out) co_return co_await send(exchange, std::move(*instead));
 
-  std::optional<Place> place = place_of(head.target.segments);
+  std::optional<ResourcePath> place = resource_path_of(head.target.segments);
   // The API itself: which kinds a version of a group has.
   if (const auto api = request.path.find("/apis/"); !place && api == 0 && served.contains(request.path.substr(6))) {
     Json resources = Json::array();
@@ -132,8 +132,8 @@ Task<> FakeApiServer::send(protocol::HttpExchange& exchange, Answer answer) {
 }
 
 /// /api/v1/namespaces/NS/PLURAL/NAME/SUBRESOURCE, /apis/GROUP/VERSION/PLURAL, ...; the segments are decoded.
-std::optional<FakeApiServer::Place> FakeApiServer::place_of(const std::vector<std::string>& segments) {
-  Place place;
+std::optional<FakeApiServer::ResourcePath> FakeApiServer::resource_path_of(const std::vector<std::string>& segments) {
+  ResourcePath place;
   std::size_t at = 0;
   const auto next = [&] { return at < segments.size() ? segments[at++] : std::string{}; };
   const std::string root = next();
@@ -153,13 +153,13 @@ std::optional<FakeApiServer::Place> FakeApiServer::place_of(const std::vector<st
   return place;
 }
 
-bool FakeApiServer::is_served(const Place& place) const {
+bool FakeApiServer::is_served(const ResourcePath& place) const {
   if (place.api == "v1" || place.plural == kAccessReviews.plural) return true;
   const auto group = served.find(place.api);
   return group != served.end() && (group->second.empty() || group->second.contains(place.plural));
 }
 
-FakeApiServer::Answer FakeApiServer::carry_out(const Request& request, const Place& place) {
+FakeApiServer::Answer FakeApiServer::carry_out(const Request& request, const ResourcePath& place) {
   if (place.plural == kAccessReviews.plural) return ask_access(request);
   if (request.method == "POST" && place.name.empty()) return create(request, place);
   if (request.method == "GET" && place.name.empty()) return list(request, place);
@@ -182,9 +182,9 @@ FakeApiServer::Answer FakeApiServer::ask_access(const Request& request) {
   return found(review, 201);
 }
 
-FakeApiServer::Answer FakeApiServer::create(const Request& request, const Place& place) {
+FakeApiServer::Answer FakeApiServer::create(const Request& request, const ResourcePath& place) {
   Json object = request.body;
-  Place at = place;
+  ResourcePath at = place;
   at.name = text_of(object, "/metadata/name");
   if (!at.namespace_name.empty() && !objects_.contains(key_of(kNamespaces, {}, at.namespace_name))) {
     return refusal(404, "NotFound", "namespaces \"" + at.namespace_name + "\" not found");
@@ -199,7 +199,7 @@ FakeApiServer::Answer FakeApiServer::create(const Request& request, const Place&
   if (!at.namespace_name.empty()) metadata["namespace"] = at.namespace_name;
   metadata["uid"] = "uid-" + std::to_string(++uids_);
   metadata["generation"] = 1;
-  metadata["creationTimestamp"] = format_time(wall_now());
+  metadata["creationTimestamp"] = net::format_time(wall_now());
   if (const auto texts = object.find("stringData"); texts != object.end()) {
     for (const auto& [name, text] : texts->items())
       object["data"][name] = protocol::encode_base64(text.get<std::string>());
@@ -216,7 +216,7 @@ FakeApiServer::Answer FakeApiServer::create(const Request& request, const Place&
   return made;
 }
 
-FakeApiServer::Answer FakeApiServer::list(const Request& request, const Place& place) const {
+FakeApiServer::Answer FakeApiServer::list(const Request& request, const ResourcePath& place) const {
   // "version:namespace name" of the last one.
   const std::string from = request.parameter("continue");
   const std::string after = from.substr(from.find(':') + 1);
@@ -243,7 +243,7 @@ FakeApiServer::Answer FakeApiServer::list(const Request& request, const Place& p
   return found(page);
 }
 
-FakeApiServer::Answer FakeApiServer::patch(const Request& request, const Place& place) {
+FakeApiServer::Answer FakeApiServer::patch(const Request& request, const ResourcePath& place) {
   const auto there = objects_.find(place.key());
   if (there == objects_.end()) return create({.method = "POST", .query = request.query, .body = request.body}, place);
   Json changed = there->second;
@@ -272,7 +272,7 @@ FakeApiServer::Answer FakeApiServer::patch(const Request& request, const Place& 
   return found(objects_.at(place.key()));
 }
 
-FakeApiServer::Answer FakeApiServer::remove(const Request& request, const Place& place) {
+FakeApiServer::Answer FakeApiServer::remove(const Request& request, const ResourcePath& place) {
   const Json object = objects_.at(place.key());
   const std::string own = text_of(object, "/metadata/uid");
   const std::string uid = text_of(request.body, "/preconditions/uid");
@@ -289,7 +289,7 @@ FakeApiServer::Answer FakeApiServer::remove(const Request& request, const Place&
   const bool has_finalizer = !object["metadata"].value("finalizers", Json::array()).empty();
   if (has_finalizer || (is_pod && pods_linger && !is_forced)) {
     Json leaving = object;
-    leaving["metadata"]["deletionTimestamp"] = format_time(wall_now());
+    leaving["metadata"]["deletionTimestamp"] = net::format_time(wall_now());
     store(place.key(), leaving);
     return found(objects_.at(place.key()));
   }
@@ -300,7 +300,7 @@ FakeApiServer::Answer FakeApiServer::remove(const Request& request, const Place&
 
 // --- watches --------------------------------------------------------------------------------------------------------
 
-Task<> FakeApiServer::watch(protocol::HttpExchange& exchange, const Request& request, const Place& place) {
+Task<> FakeApiServer::watch(protocol::HttpExchange& exchange, const Request& request, const ResourcePath& place) {
   std::uint64_t told = number_in(request.parameter("resourceVersion"));
   const bool is_too_old = told != 0 && told < oldest_;
   if (is_too_old && is_expiry_a_status_) {
@@ -340,7 +340,8 @@ Task<> FakeApiServer::watch(protocol::HttpExchange& exchange, const Request& req
   if (ends_in_good_order_) sent = co_await exchange.finish();
 }
 
-std::string FakeApiServer::events_since(std::uint64_t version, const Request& request, const Place& place) const {
+std::string FakeApiServer::events_since(std::uint64_t version, const Request& request,
+                                        const ResourcePath& place) const {
   std::string text;
   for (const Change& change : history_) {
     if (change.version <= version || !is_within(change.key, place)) continue;

@@ -14,10 +14,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "container/kube/auth/access.hpp"
-#include "container/kube/object.hpp"
-#include "protocol/http/exchange.hpp"
+#include "container/kube/objects/object.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "tests/protocol/http/raw_client.hpp"
 
 namespace skiff::kube::fakes {
@@ -119,7 +119,7 @@ class FakeApiServer {
   /// "api/v1", "pods", "default", "a".
   using Key = std::tuple<std::string, std::string, std::string, std::string>;
   /// What a path leads to.
-  struct Place {
+  struct ResourcePath {
     std::string api = {};
     std::string plural = {};
     std::string namespace_name = {};
@@ -135,21 +135,22 @@ class FakeApiServer {
   };
 
   static Key key_of(const Resource& resource, std::string_view namespace_name, std::string_view name);
-  static std::optional<Place> place_of(const std::vector<std::string>& segments);
-  static bool is_within(const Key& key, const Place& place);
+  static std::optional<ResourcePath> resource_path_of(const std::vector<std::string>& segments);
+  static bool is_within(const Key& key, const ResourcePath& place);
   static bool is_selected(const Json& object, const Request& request);
 
   Task<> answer(protocol::HttpExchange& exchange);
   Task<> send(protocol::HttpExchange& exchange, Answer answer);
-  Task<> watch(protocol::HttpExchange& exchange, const Request& request, const Place& place);
-  [[nodiscard]] std::string events_since(std::uint64_t version, const Request& request, const Place& place) const;
-  [[nodiscard]] bool is_served(const Place& place) const;
+  Task<> watch(protocol::HttpExchange& exchange, const Request& request, const ResourcePath& place);
+  [[nodiscard]] std::string events_since(std::uint64_t version, const Request& request,
+                                         const ResourcePath& place) const;
+  [[nodiscard]] bool is_served(const ResourcePath& place) const;
 
-  Answer carry_out(const Request& request, const Place& place);
-  Answer create(const Request& request, const Place& place);
-  Answer list(const Request& request, const Place& place) const;
-  Answer patch(const Request& request, const Place& place);
-  Answer remove(const Request& request, const Place& place);
+  Answer carry_out(const Request& request, const ResourcePath& place);
+  Answer create(const Request& request, const ResourcePath& place);
+  Answer list(const Request& request, const ResourcePath& place) const;
+  Answer patch(const Request& request, const ResourcePath& place);
+  Answer remove(const Request& request, const ResourcePath& place);
   static Answer ask_access(const Request& request);
 
   /// Whatever changes goes through these two.

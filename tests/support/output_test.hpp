@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
 #include "sessions/output/log.hpp"
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -16,7 +16,7 @@ struct Pipe {
 };
 
 /// Neither end is inherited by a program that is started.
-inline Pipe make_pipe() {
+inline Pipe create_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) std::abort();
   return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};

@@ -18,8 +18,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "base/finally.hpp"
-#include "base/task.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task.hpp"
 #include "tests/support/waiting_tasks.hpp"
 
 /// Tests that are coroutines. `CO_TEST(Suite, Name) { ... }` runs its body as a `Task<>` on a fresh io_context;
@@ -27,9 +27,9 @@
 /// says which coroutines wait for each other, and cancels them), and once it has ended nothing may be left on the
 /// reactor: what was started must have been stopped.
 ///
-/// `CO_TEST(Suite, Name, World& on) { ... }` gives the body a World that is made of the executor. Before the body its
-/// `begin()` runs, if it has one; after it `stop()` or `close()`, also where a CO_ASSERT_TRUE has ended the body. What
-/// the body has on its frame is gone by then.
+/// `CO_TEST(Suite, Name, Fixture& on) { ... }` gives the body a Fixture that is made of the executor. Before the body
+/// its `begin()` runs, if it has one; after it `stop()` or `close()`, also where a CO_ASSERT_TRUE has ended the body.
+/// What the body has on its frame is gone by then.
 ///
 /// ASSERT_* hold a plain `return`, which a coroutine can't have: use `CO_ASSERT_TRUE(condition) << ...` (ends the body)
 /// or EXPECT_*. A test with a fixture calls `skiff::test::run_on_reactor(task_function)` from its TEST_F.
@@ -121,21 +121,21 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
 }
 
 /// The body of a test with a world.
-template <class World>
-Task<> run_in_world(Executor executor, Task<> (*body)(Executor, World&)) {
-  World world{executor};
-  if constexpr (requires { world.begin(); }) co_await world.begin();
-  co_await finally([&] { return body(executor, world); },
+template <class Fixture>
+Task<> run_in_world(Executor executor, Task<> (*body)(Executor, Fixture&)) {
+  Fixture fixture{executor};
+  if constexpr (requires { fixture.begin(); }) co_await fixture.begin();
+  co_await finally([&] { return body(executor, fixture); },
                    [&] {
-                     if constexpr (requires { world.stop(); }) {
-                       return world.stop();
+                     if constexpr (requires { fixture.stop(); }) {
+                       return fixture.stop();
                      } else {
-                       return world.close();
+                       return fixture.close();
                      }
                    });
 }
-template <class World>
-void run_on_reactor(Task<> (*body)(Executor, World&)) {
+template <class Fixture>
+void run_on_reactor(Task<> (*body)(Executor, Fixture&)) {
   run_on_reactor([body](Executor executor) { return run_in_world(std::move(executor), body); });
 }
 

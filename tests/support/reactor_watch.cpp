@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "base/deliberate_wait.hpp"
+#include "base/async/deliberate_wait.hpp"
 
 namespace {
 

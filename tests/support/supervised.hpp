@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "base/deadline.hpp"
-#include "base/event.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 #include "sessions/registry.hpp"
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_directory.hpp"

@@ -17,7 +17,7 @@
 
 #include <cxxabi.h>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "base/unique_fd.hpp"
 
 /// Names the coroutines of a test that hangs.

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "container/agent/answer.hpp"
-#include "container/cli/attached.hpp"
-#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/terminal.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/output/attached.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/terminal.hpp"
 
 namespace skiff::container {
 namespace {
@@ -72,7 +72,7 @@ Command attach_command() {
               "  skiff attach demo web --from 1000",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
-          .make = &make_invocation<Attach>};
+          .make = &create_invocation<Attach>};
 }
 
 }  // namespace skiff::container

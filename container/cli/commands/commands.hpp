@@ -1,6 +1,6 @@
 #pragma once
 
-#include "container/cli/command.hpp"
+#include "container/cli/parse/command.hpp"
 
 /// Each command has its own file.
 namespace skiff::container {

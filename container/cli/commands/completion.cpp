@@ -5,11 +5,11 @@
 
 #include "base/id.hpp"
 #include "container/agent/answer.hpp"
-#include "container/cli/candidates.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
+#include "container/cli/parse/candidates.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -133,7 +133,7 @@ Command completion_command() {
               "  source <(skiff completion zsh)\n"
               "  skiff completion fish | source",
           .words = {{.name = "bash|zsh|fish", .kind = WordKind::shell}},
-          .make = &make_invocation<Completion>};
+          .make = &create_invocation<Completion>};
 }
 
 Command complete_command() {
@@ -141,7 +141,7 @@ Command complete_command() {
           .group = "",
           .summary = "candidates for the words after --, one per line",
           .rest = Rest::optional,
-          .make = &make_invocation<Complete>};
+          .make = &create_invocation<Complete>};
 }
 
 }  // namespace skiff::container

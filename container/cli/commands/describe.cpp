@@ -8,8 +8,8 @@
 #include "base/clock.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cluster/circumstances.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cluster/pod/circumstances.hpp"
 
 namespace skiff::container {
 namespace {
@@ -175,7 +175,7 @@ Command describe_command() {
           .text = "For a sandbox in a cluster also shows its containers, volumes, conditions and events.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
           .aliases = {"inspect"},
-          .make = &make_invocation<Describe>};
+          .make = &create_invocation<Describe>};
 }
 
 }  // namespace skiff::container

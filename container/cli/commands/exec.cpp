@@ -7,13 +7,13 @@
 
 #include "base/id.hpp"
 #include "container/agent/answer.hpp"
-#include "container/cli/attached.hpp"
-#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/json_path.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/spec_flags.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/output/attached.hpp"
+#include "container/cli/output/json_path.hpp"
+#include "container/cli/output/output.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -133,7 +133,7 @@ Command exec_command() {
               "  skiff exec demo --mode background --id web -- python3 -m http.server",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .rest = Rest::required,
-          .make = &make_invocation<Exec>};
+          .make = &create_invocation<Exec>};
 }
 
 }  // namespace skiff::container

@@ -5,7 +5,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -56,7 +56,7 @@ Command extend_command() {
           .group = "Sandboxes",
           .summary = "renew the lease of a sandbox",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
-          .make = &make_invocation<Extend>};
+          .make = &create_invocation<Extend>};
 }
 
 }  // namespace skiff::container

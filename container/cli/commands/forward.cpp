@@ -4,12 +4,12 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/finally.hpp"
-#include "base/task_group.hpp"
-#include "container/agent/relay.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task_group.hpp"
+#include "container/agent/stream/relay.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
+#include "container/cli/output/output.hpp"
 #include "protocol/net/listener.hpp"
 
 namespace skiff::container {
@@ -137,7 +137,7 @@ Command forward_command() {
               "  skiff forward --address 0.0.0.0 demo 8000",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "[LOCAL:]PORT", .repeated = true}},
           .aliases = {"port-forward"},
-          .make = &make_invocation<Forward>};
+          .make = &create_invocation<Forward>};
 }
 
 }  // namespace skiff::container

@@ -9,12 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "container/agent/client.hpp"
-#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/output/printable.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -115,7 +115,7 @@ Command kill_command() {
               "  skiff kill -s INT demo build",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
-          .make = &make_invocation<Kill>};
+          .make = &create_invocation<Kill>};
 }
 
 }  // namespace skiff::container

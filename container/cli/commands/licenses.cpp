@@ -2,7 +2,7 @@
 
 #include "base/licenses.hpp"
 #include "container/cli/commands/commands.hpp"
-#include "container/cli/output.hpp"
+#include "container/cli/output/output.hpp"
 
 namespace skiff::container {
 namespace {
@@ -21,7 +21,7 @@ Command licenses_command() {
   return {.name = "licenses",
           .group = "Help",
           .summary = "print the licenses of skiff and of the libraries in it",
-          .make = &make_invocation<Licenses>};
+          .make = &create_invocation<Licenses>};
 }
 
 }  // namespace skiff::container

@@ -9,12 +9,12 @@
 #include "base/small_file.hpp"
 #include "container/agent/answer.hpp"
 #include "container/agent/timed_output.hpp"
-#include "container/cli/attached.hpp"
-#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cluster/circumstances.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/output/attached.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cluster/pod/circumstances.hpp"
 
 namespace skiff::container {
 namespace {
@@ -253,7 +253,7 @@ Command logs_command() {
               "  skiff logs demo --agent",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
-          .make = &make_invocation<Logs>};
+          .make = &create_invocation<Logs>};
 }
 
 }  // namespace skiff::container

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <utility>
 
-#include "base/blocking_pool.hpp"
-#include "base/channel.hpp"
-#include "base/finally.hpp"
-#include "base/with_timeout.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/channel.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/with_timeout.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/spec_flags.hpp"
-#include "container/cli/standard_input.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/standard_input.hpp"
 #include "container/mcp/bridge.hpp"
 #include "container/sandbox/bring_up.hpp"
 #include "container/sandbox/undo_unless.hpp"
@@ -48,7 +48,7 @@ class Mcp final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const bool is_given = !arguments.words.empty();
-    const std::string name = is_given ? arguments.words.front() : make_name("mcp-");
+    const std::string name = is_given ? arguments.words.front() : create_name("mcp-");
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
     spec.is_one_shot = true;
     if (!spec.lease.idle_ttl) spec.lease.idle_ttl = kAbandonedTime;
@@ -140,7 +140,7 @@ Command mcp_command() {
           "    \"args\": [\"mcp\"]}}}",
       .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
       .makes_sandboxes = true,
-      .make = &make_invocation<Mcp>};
+      .make = &create_invocation<Mcp>};
 }
 
 }  // namespace skiff::container

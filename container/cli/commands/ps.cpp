@@ -6,18 +6,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/async/deadline.hpp"
+#include "base/async/in_parallel.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/foreign_words.hpp"
-#include "container/cli/in_namespace.hpp"
-#include "container/cli/json_path.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/pod_flags.hpp"
-#include "container/cli/printable.hpp"
-#include "container/cli/terminal.hpp"
+#include "container/cli/flags/in_namespace.hpp"
+#include "container/cli/flags/pod_flags.hpp"
+#include "container/cli/output/json_path.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
+#include "container/cli/output/terminal.hpp"
+#include "container/cli/parse/foreign_words.hpp"
 
 namespace skiff::container {
 namespace {
@@ -311,7 +311,7 @@ Command ps_command() {
               "\"}{end}'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
           .aliases = {"get", "ls"},
-          .make = &make_invocation<Ps>};
+          .make = &create_invocation<Ps>};
 }
 
 }  // namespace skiff::container

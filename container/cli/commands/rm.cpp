@@ -8,13 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/in_parallel.hpp"
+#include "base/async/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/dry_run.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/pod_flags.hpp"
-#include "container/cli/removal_flags.hpp"
+#include "container/cli/flags/dry_run.hpp"
+#include "container/cli/flags/pod_flags.hpp"
+#include "container/cli/flags/removal_flags.hpp"
+#include "container/cli/output/output.hpp"
 #include "container/cluster/rbac.hpp"
 
 namespace skiff::container {
@@ -151,7 +151,7 @@ Command rm_command() {
       .text = "A sandbox that does not exist counts as removed; skiff reports on stderr where it has looked for it.",
       .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
       .aliases = {"delete"},
-      .make = &make_invocation<Rm>};
+      .make = &create_invocation<Rm>};
 }
 
 }  // namespace skiff::container

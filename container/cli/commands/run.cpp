@@ -4,17 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/finally.hpp"
+#include "base/async/finally.hpp"
 #include "base/id.hpp"
-#include "container/cli/attached.hpp"
-#include "container/cli/command_flags.hpp"
+#include "container/cli/commands/cluster/manifest.hpp"
 #include "container/cli/commands/commands.hpp"
-#include "container/cli/commands/manifest.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/dry_run.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/spec_flags.hpp"
-#include "container/cli/terminal.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/flags/dry_run.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/output/attached.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/terminal.hpp"
 #include "container/sandbox/bring_up.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
@@ -53,7 +53,7 @@ class Run final : public Invocation {
     SKIFF_CO_TRY(auto request, command_.request(std::move(arguments.rest)));
     SKIFF_CO_TRY_VOID(settle_names(arguments, request));
     const std::string& given = keep_.empty() ? name_ : keep_;
-    const std::string name = given.empty() ? make_name("run-") : given;
+    const std::string name = given.empty() ? create_name("run-") : given;
     const bool is_kept = !rm_ && (!given.empty() || detach_);
     SKIFF_CO_TRY(auto joined, command_.attached(name));
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
@@ -176,7 +176,7 @@ Command run_command() {
       .words = {{.name = "IMAGE|NAME", .optional = true}},
       .rest = Rest::required,
       .makes_sandboxes = true,
-      .make = &make_invocation<Run>};
+      .make = &create_invocation<Run>};
 }
 
 }  // namespace skiff::container

@@ -6,8 +6,8 @@
 #include "container/agent/answer.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/printable.hpp"
-#include "container/cli/spec_flags.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/output/printable.hpp"
 #include "protocol/json/utf8.hpp"
 
 namespace skiff::container {
@@ -87,7 +87,7 @@ Command session_create_command() {
               "  skiff exec -s build demo make\n"
               "  skiff session create demo two --extra-root /data --extra-root /models:ro",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .optional = true}},
-          .make = &make_invocation<SessionCreate>};
+          .make = &create_invocation<SessionCreate>};
 }
 
 }  // namespace skiff::container

@@ -7,8 +7,8 @@
 #include "container/agent/answer.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -40,7 +40,7 @@ Command session_ls_command() {
           .group = "Sessions",
           .summary = "list the sessions of a sandbox",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
-          .make = &make_invocation<SessionLs>};
+          .make = &create_invocation<SessionLs>};
 }
 
 }  // namespace skiff::container

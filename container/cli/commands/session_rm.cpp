@@ -25,7 +25,7 @@ Command session_rm_command() {
           .group = "Sessions",
           .summary = "end the commands of a session and remove it; its files stay",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .repeated = true}},
-          .make = &make_invocation<SessionRm>};
+          .make = &create_invocation<SessionRm>};
 }
 
 }  // namespace skiff::container

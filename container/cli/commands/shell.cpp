@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
-#include "container/cli/attached.hpp"
-#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/flags/command_flags.hpp"
+#include "container/cli/output/attached.hpp"
 
 namespace skiff::container {
 namespace {
@@ -55,7 +55,7 @@ Command shell_command() {
           .summary = "open a shell in a sandbox",
           .text = "The shell is interactive on a terminal; otherwise it runs the script on stdin.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
-          .make = &make_invocation<Shell>};
+          .make = &create_invocation<Shell>};
 }
 
 }  // namespace skiff::container

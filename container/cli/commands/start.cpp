@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/in_parallel.hpp"
+#include "base/async/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/failures.hpp"
-#include "container/cli/output.hpp"
+#include "container/cli/output/failures.hpp"
+#include "container/cli/output/output.hpp"
 
 namespace skiff::container {
 namespace {
@@ -80,7 +80,7 @@ Command start_command() {
           .text = "The lease begins anew. With -o json skiff prints one sandbox as an object, several as `items`.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
           .makes_sandboxes = true,
-          .make = &make_invocation<Start>};
+          .make = &create_invocation<Start>};
 }
 
 }  // namespace skiff::container

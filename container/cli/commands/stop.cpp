@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/in_parallel.hpp"
+#include "base/async/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/dry_run.hpp"
-#include "container/cli/failures.hpp"
-#include "container/cli/removal_flags.hpp"
+#include "container/cli/flags/dry_run.hpp"
+#include "container/cli/flags/removal_flags.hpp"
+#include "container/cli/output/failures.hpp"
 
 namespace skiff::container {
 namespace {
@@ -70,7 +70,7 @@ Command stop_command() {
           .summary = "stop sandboxes and keep their files",
           .text = "`skiff start` starts them again.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
-          .make = &make_invocation<Stop>};
+          .make = &create_invocation<Stop>};
 }
 
 }  // namespace skiff::container

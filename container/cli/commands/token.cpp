@@ -5,7 +5,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -51,7 +51,7 @@ Command token_command() {
               "\n"
               "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $SKIFF_URL/v1/run -d 'date'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
-          .make = &make_invocation<Token>};
+          .make = &create_invocation<Token>};
 }
 
 }  // namespace skiff::container

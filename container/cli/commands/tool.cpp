@@ -5,7 +5,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
+#include "container/cli/output/output.hpp"
 #include "container/sandbox/tool.hpp"
 
 namespace skiff::container {
@@ -59,7 +59,7 @@ Command tool_command() {
           "\n"
           "  skiff tool demo word-count '{\"path\": \"notes.txt\"}'",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TOOL"}, {.name = "ARGUMENTS", .optional = true}},
-      .make = &make_invocation<Tool>};
+      .make = &create_invocation<Tool>};
 }
 
 }  // namespace skiff::container

@@ -10,8 +10,8 @@
 #include "container/agent/answer.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -109,7 +109,7 @@ Command top_command() {
           .group = "Commands",
           .summary = "list the commands of a sandbox, or their processes",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
-          .make = &make_invocation<Top>};
+          .make = &create_invocation<Top>};
 }
 
 }  // namespace skiff::container

@@ -2,15 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/event.hpp"
-#include "base/finally.hpp"
+#include "base/async/event.hpp"
+#include "base/async/finally.hpp"
+#include "container/cli/commands/cluster/manifest.hpp"
 #include "container/cli/commands/commands.hpp"
-#include "container/cli/commands/manifest.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/dry_run.hpp"
-#include "container/cli/output.hpp"
-#include "container/cli/printable.hpp"
-#include "container/cli/spec_flags.hpp"
+#include "container/cli/flags/dry_run.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/output/printable.hpp"
 #include "container/sandbox/bring_up.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
@@ -36,7 +36,7 @@ class Up final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    const std::string name = arguments.words.empty() ? make_name("box-") : arguments.words.front();
+    const std::string name = arguments.words.empty() ? create_name("box-") : arguments.words.front();
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
     if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(spec));
     SKIFF_CO_TRY(auto driver, co_await context.driver());
@@ -92,7 +92,7 @@ Command up_command() {
               "  skiff rm demo",
           .words = {{.name = "NAME", .optional = true}},
           .makes_sandboxes = true,
-          .make = &make_invocation<Up>};
+          .make = &create_invocation<Up>};
 }
 
 }  // namespace skiff::container

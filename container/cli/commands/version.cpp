@@ -5,7 +5,7 @@
 #include "container/agent/answer.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/printable.hpp"
+#include "container/cli/output/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -36,7 +36,7 @@ Command version_command() {
           .group = "Help",
           .summary = "print the version of skiff, and of a sandbox's agent",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
-          .make = &make_invocation<Version>};
+          .make = &create_invocation<Version>};
 }
 
 }  // namespace skiff::container

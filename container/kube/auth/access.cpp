@@ -39,7 +39,7 @@ Result<std::string> load(const PemSource& source, std::string_view what) {
   return text;
 }
 
-Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const Environment& environment) {
+Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const net::Environment& environment) {
   if (!options.kubeconfig.empty()) return load_kubeconfig({&options.kubeconfig, 1}, false);
   if (const std::string data = environment("SKIFF_KUBECONFIG_DATA"); !data.empty()) {
     return parse_kubeconfig(data, "SKIFF_KUBECONFIG_DATA", {});
@@ -72,7 +72,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   access.origin = "the service account of this pod";
   access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  SKIFF_TRY(access.server, parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
+  SKIFF_TRY(access.server, net::parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
   SKIFF_TRY(auto ca, load({.text = {}, .file = directory + "/ca.crt"}, access.origin));
   access.ca_pem = std::move(ca);
   access.ca_file = directory + "/ca.crt";
@@ -122,14 +122,14 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
 }
 
 Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::string& place) {
-  SKIFF_TRY(access.server, parse_url(cluster.server, place + ": its server"));
+  SKIFF_TRY(access.server, net::parse_url(cluster.server, place + ": its server"));
   SKIFF_TRY(access.ca_pem, load(cluster.certificate_authority, place + ", certificate-authority"));
   access.ca_file = cluster.certificate_authority.file;
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
   access.exec_config = cluster.exec_config;
   if (!cluster.proxy_url.empty()) {
-    SKIFF_TRY(access.proxy, parse_proxy(cluster.proxy_url, place + ": its proxy-url"));
+    SKIFF_TRY(access.proxy, net::parse_proxy(cluster.proxy_url, place + ": its proxy-url"));
   }
   return {};
 }
@@ -173,7 +173,7 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const AccessOptions& op
   return access;
 }
 
-Result<Access> find_configured(const AccessOptions& options, const Environment& environment, WallTime now) {
+Result<Access> find_configured(const AccessOptions& options, const net::Environment& environment, WallTime now) {
   SKIFF_TRY(auto config, find_kubeconfig(options, environment));
   if (!config.empty() || !options.kubeconfig.empty()) return from_kubeconfig(config, options, now);
   if (!options.context.empty()) {
@@ -191,11 +191,11 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
 
 }  // namespace
 
-Result<Access> find_access(const AccessOptions& options, const Environment& environment, WallTime now) {
+Result<Access> find_access(const AccessOptions& options, const net::Environment& environment, WallTime now) {
   auto access = find_configured(options, environment, now);
   if (!access) return access;
   if (!options.server.empty()) {
-    SKIFF_TRY(auto server, parse_url(options.server, "the server"));
+    SKIFF_TRY(auto server, net::parse_url(options.server, "the server"));
     access->server = std::move(server);
     // As in kubectl: the tls-server-name belongs to the kubeconfig's server.
     access->tls_server_name.clear();
@@ -208,7 +208,7 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     access->insecure_skip_tls_verify = false;
   }
   if (!access->proxy) {
-    SKIFF_TRY(access->proxy, proxy_for(access->server, environment));
+    SKIFF_TRY(access->proxy, net::proxy_for(access->server, environment));
   }
   return access;
 }

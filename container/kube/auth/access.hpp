@@ -8,8 +8,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "container/kube/auth/kubeconfig.hpp"
-#include "container/kube/auth/proxy.hpp"
-#include "container/kube/auth/url.hpp"
+#include "container/net/proxy.hpp"
+#include "container/net/url.hpp"
 
 namespace skiff::kube {
 
@@ -34,8 +34,8 @@ struct Identity {
 /// How to reach one cluster.
 struct Access {
   std::string origin = {};  ///< for messages: `context "dev" of /home/a/.kube/config`
-  Url server = {};
-  std::optional<Url> proxy = {};
+  net::Url server = {};
+  std::optional<net::Url> proxy = {};
   std::string ca_pem = {};   ///< empty: the system's store
   std::string ca_file = {};  ///< the file of `ca_pem`, which is read again
   std::string tls_server_name = {};
@@ -64,7 +64,7 @@ struct AccessOptions {
 /// separated by ':'), ~/.kube/config, `server` alone, the service account of the Pod in which this process runs. Reads
 /// every file that the configuration names and checks the client certificate's dates. Errors: `not_found` when no
 /// cluster is configured anywhere, else one line that names the problem and the place.
-[[nodiscard]] Result<Access> find_access(const AccessOptions& options, const Environment& environment,
+[[nodiscard]] Result<Access> find_access(const AccessOptions& options, const net::Environment& environment,
                                          WallTime now = wall_now());
 
 }  // namespace skiff::kube

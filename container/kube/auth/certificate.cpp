@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 
 namespace skiff::kube {
 namespace {
@@ -30,12 +30,12 @@ Result<> check_certificate(std::string_view pem, WallTime now, std::string_view 
   ERR_clear_error();
   if (!certificate) return fail(Errc::invalid_field, std::string{what} + " is not a PEM certificate");
   if (const WallTime end = wall_time(X509_get0_notAfter(certificate.get())); end <= now) {
-    return fail(Errc::unauthenticated, std::string{what} + " expired at " + format_time(end) +
+    return fail(Errc::unauthenticated, std::string{what} + " expired at " + net::format_time(end) +
                                            ": get a new kubeconfig from the cluster's operator");
   }
   if (const WallTime begin = wall_time(X509_get0_notBefore(certificate.get())); begin > now) {
-    return fail(Errc::unauthenticated,
-                std::string{what} + " is not valid before " + format_time(begin) + ": is this machine's clock right?");
+    return fail(Errc::unauthenticated, std::string{what} + " is not valid before " + net::format_time(begin) +
+                                           ": is this machine's clock right?");
   }
   return {};
 }

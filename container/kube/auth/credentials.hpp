@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/event.hpp"
 #include "base/clock.hpp"
-#include "base/event.hpp"
 #include "container/kube/auth/access.hpp"
 #include "container/kube/auth/exec_plugin.hpp"
 #include "protocol/http/message.hpp"

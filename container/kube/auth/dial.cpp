@@ -21,12 +21,13 @@ using protocol::HttpClient;
 using protocol::Stream;
 using std::chrono::milliseconds;
 
-std::string with_proxy(const Url& proxy, std::string_view what) {
+std::string with_proxy(const net::Url& proxy, std::string_view what) {
   return "the proxy " + proxy.authority() + " " + std::string{what};
 }
 
 /// Connects with an HTTP client that sends nothing, and takes its stream.
-Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolver, Url server, milliseconds limit) {
+Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolver, net::Url server,
+                                   milliseconds limit) {
   HttpClient client{executor,
                     {.host = server.host, .port = server.port, .resolver = std::move(resolver), .connect_time = limit}};
   SKIFF_CO_TRY_VOID(co_await client.connect());
@@ -34,12 +35,12 @@ Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolve
 }
 
 /// Connects with an HTTP client that sends only a CONNECT, and takes its stream.
-Task<Result<Stream>> dial_through(Executor executor, protocol::Resolver resolver, Url server, Url proxy,
+Task<Result<Stream>> dial_through(Executor executor, protocol::Resolver resolver, net::Url server, net::Url proxy,
                                   milliseconds limit) {
   HttpClient client{executor,
                     {.host = server.host,
                      .port = server.port,
-                     .dial = make_dialer(executor, std::move(resolver), proxy, std::nullopt),
+                     .dial = create_dialer(executor, std::move(resolver), proxy, std::nullopt),
                      .connect_time = limit,
                      .idle_time = limit}};
   HttpClient::Request request{.method = "CONNECT", .target = server.authority(), .headers = {}, .body = {}};
@@ -75,9 +76,9 @@ std::string_view socks_refusal(unsigned char code) {
 /// The handshake with a SOCKS 5 server; the bytes after it are the destination's. The proxy resolves names.
 class Socks {
  public:
-  Socks(Stream* stream, const Url* proxy, SteadyTime until) : stream_{stream}, proxy_{proxy}, until_{until} {}
+  Socks(Stream* stream, const net::Url* proxy, SteadyTime until) : stream_{stream}, proxy_{proxy}, until_{until} {}
 
-  Task<Result<>> connect(const Url* server) {
+  Task<Result<>> connect(const net::Url* server) {
     const bool has_user = !proxy_->user.empty();
     if (has_user && (proxy_->user.size() > 255 || proxy_->password.size() > 255)) {
       co_return fail(Errc::invalid_field, with_proxy(*proxy_, "takes names and passwords of 255 bytes at most"));
@@ -155,11 +156,11 @@ class Socks {
   }
 
   Stream* stream_;
-  const Url* proxy_;
+  const net::Url* proxy_;
   SteadyTime until_;
 };
 
-Task<Result<Stream>> dial_through_socks(Executor executor, protocol::Resolver resolver, Url server, Url proxy,
+Task<Result<Stream>> dial_through_socks(Executor executor, protocol::Resolver resolver, net::Url server, net::Url proxy,
                                         milliseconds limit) {
   const SteadyTime until = std::chrono::steady_clock::now() + limit;
   auto stream = co_await dial_directly(executor, std::move(resolver), proxy, limit);
@@ -169,7 +170,7 @@ Task<Result<Stream>> dial_through_socks(Executor executor, protocol::Resolver re
   co_return std::move(*stream);
 }
 
-Task<Result<Stream>> refuse_tls(Url proxy) {
+Task<Result<Stream>> refuse_tls(net::Url proxy) {
   co_return fail(
       Errc::not_supported,
       with_proxy(proxy, "is reached by TLS (https://), which skiff can't: name its http:// or socks5:// port"));
@@ -177,7 +178,8 @@ Task<Result<Stream>> refuse_tls(Url proxy) {
 
 }  // namespace
 
-protocol::Dialer make_dialer(Executor executor, protocol::Resolver resolver, Url server, std::optional<Url> proxy) {
+protocol::Dialer create_dialer(Executor executor, protocol::Resolver resolver, net::Url server,
+                               std::optional<net::Url> proxy) {
   if (!proxy) {
     return [executor, resolver = std::move(resolver), server = std::move(server)](milliseconds limit) {
       return dial_directly(executor, resolver, server, limit);

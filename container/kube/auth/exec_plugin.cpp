@@ -21,7 +21,7 @@
 
 #include "base/small_file.hpp"
 #include "base/unique_fd.hpp"
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 #include "container/process/spawn.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
@@ -188,7 +188,7 @@ Result<ExecCredential> parse_exec_credential(std::string_view output, const Exec
                             .certificate_pem = std::move(status.certificate),
                             .key_pem = std::move(status.key)};
   if (!status.expiration_timestamp.empty()) {
-    credential.expires = parse_time(status.expiration_timestamp);
+    credential.expires = net::parse_time(status.expiration_timestamp);
     if (!credential.expires) return bad("its expirationTimestamp is not an RFC 3339 time");
   }
   return credential;

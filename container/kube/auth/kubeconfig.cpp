@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/small_file.hpp"
-#include "container/kube/yaml.hpp"
+#include "container/kube/objects/yaml.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
 

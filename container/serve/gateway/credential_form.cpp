@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/hex.hpp"
+#include "base/bytes/hex.hpp"
 #include "protocol/json/base64.hpp"
 
 namespace skiff::container::serve {

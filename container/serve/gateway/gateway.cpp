@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/event.hpp"
-#include "base/finally.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/event.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task_group.hpp"
+#include "base/async/with_timeout.hpp"
 #include "base/scope_counter.hpp"
-#include "base/task_group.hpp"
-#include "base/with_timeout.hpp"
 #include "container/serve/gateway/credential_fields.hpp"
 #include "container/serve/gateway/preview.hpp"
 #include "protocol/http/client.hpp"
@@ -79,7 +79,7 @@ Result<> check_scope(Behind what, const std::string& scope) {
 /// One request that is passed on.
 struct Gateway::Passage {
   protocol::HttpExchange& http;
-  Placed placed;
+  Destination destination;
   Permission permission;
   Behind behind;
   WallTime ends;
@@ -88,13 +88,13 @@ struct Gateway::Passage {
   bool by_new_connection = false;  ///< do not use a kept connection
   bool was_lost = false;           ///< a kept connection ended before the server answered
 
-  [[nodiscard]] SandboxRef of() const { return {.tenant = permission.tenant, .sandbox = placed.sandbox}; }
+  [[nodiscard]] SandboxRef of() const { return {.tenant = permission.tenant, .sandbox = destination.sandbox}; }
 };
 
 /// The connection to the server, and the additions to a request on it.
 struct Gateway::Way {
   HttpClientOptions client;
-  KeptConnections::Place place = {};
+  KeptConnections::Key place = {};
   std::optional<SteadyTime> kept_since = {};  ///< when the kept connection was opened; empty: open a new one
   std::string path_prefix = {};
   Headers fields = {};  ///< replace the client's
@@ -143,11 +143,11 @@ bool may_be_repeated(const protocol::HttpRequest& request) {
 }
 
 /// Begins a span; empty where nothing is traced.
-Span begin_span(const TraceParent& at, std::string_view what, const Placed& placed, SpanKind kind) {
+Span begin_span(const TraceParent& at, std::string_view what, const Destination& destination, SpanKind kind) {
   if (!at) return {};
   Span span = at.begin(what, kind);
-  span.set("skiff.sandbox.name", placed.sandbox);
-  span.set("skiff.sandbox.port", std::int64_t{placed.port});
+  span.set("skiff.sandbox.name", destination.sandbox);
+  span.set("skiff.sandbox.port", std::int64_t{destination.port});
   return span;
 }
 
@@ -197,20 +197,21 @@ Task<> Gateway::stop() {
   return wakes_.stop();
 }
 
-Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permission permission, TraceParent trace) {
+Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Destination destination, Permission permission,
+                             TraceParent trace) {
   const protocol::HttpRequest& request = http.request();
-  const Behind what = what_is_behind(placed.port, options_);
+  const Behind what = what_is_behind(destination.port, options_);
   SKIFF_CO_TRY_VOID(check_scope(what, permission.scope));
   if (protocol::has_passed(request.headers, options_.name)) {
     co_return fail(Errc::invalid_request, "the request has passed through this server before: a sandbox sends it back");
   }
-  SKIFF_CO_TRY(auto target, target_at(request, placed));
+  SKIFF_CO_TRY(auto target, target_at(request, destination));
   const WallTime now = wall_now();
   const WallTime ends = std::min(permission.ends.value_or(WallTime::max()), now + options_.longest);
   if (ends <= now) co_return fail(Errc::unauthenticated, "this credential has expired");
 
   Passage passage{.http = http,
-                  .placed = std::move(placed),
+                  .destination = std::move(destination),
                   .permission = std::move(permission),
                   .behind = what,
                   .ends = ends,
@@ -235,10 +236,10 @@ Task<Result<>> Gateway::pass_by_kept_or_new(Passage* passage) {
 
 Task<Result<>> Gateway::wake(const Passage* passage) {
   Wakes::Start start = [this, of = passage->of()] { return sandboxes_.start(of); };
-  Span span = begin_span(passage->trace, "wake sandbox", passage->placed, SpanKind::internal);
+  Span span = begin_span(passage->trace, "wake sandbox", passage->destination, SpanKind::internal);
   Event changed{executor_};
   const Passages::Passage waits{&passages_, passage->permission.giver, [&changed] { changed.notify_all(); }};
-  auto woken = co_await wakes_.wake({.tenant = passage->permission.tenant, .sandbox = passage->placed.sandbox},
+  auto woken = co_await wakes_.wake({.tenant = passage->permission.tenant, .sandbox = passage->destination.sandbox},
                                     std::move(start), left_or_ended(passage->http.peer_closed(), &waits, &changed));
   if (waits.is_ended()) woken = fail(Errc::unauthenticated, std::string{kRightIsGone});
   span.note(woken);
@@ -250,15 +251,15 @@ Task<Result<>> Gateway::wake(const Passage* passage) {
 
 Task<Result<Gateway::Way>> Gateway::way_to(const Passage* passage) {
   SandboxRef of = passage->of();
-  KeptConnections::Place place{.tenant = of.tenant, .sandbox = of.sandbox, .run = {}, .port = passage->placed.port};
+  KeptConnections::Key place{.tenant = of.tenant, .sandbox = of.sandbox, .run = {}, .port = passage->destination.port};
   SKIFF_CO_TRY(place.run, co_await sandboxes_.run_of(std::move(of)));
   std::optional<KeptConnections::Connection> kept;
   if (!passage->by_new_connection) kept = kept_.take(place);
   Way way;
   if (passage->behind == Behind::dialect) {
     way.client.host = "localhost";
-    way.client.port = passage->placed.port;
-    way.client.dial = [this, of = passage->of(), port = passage->placed.port](std::chrono::milliseconds limit) {
+    way.client.port = passage->destination.port;
+    way.client.dial = [this, of = passage->of(), port = passage->destination.port](std::chrono::milliseconds limit) {
       return dial_within(limit, sandboxes_.dial(of, port));
     };
   } else {
@@ -294,7 +295,7 @@ Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage, Look lo
   SKIFF_CO_TRY(auto token, endpoint.token());
   // Not in Authorization, which belongs to the application.
   way.fields.add("X-Skiff-Token", token);
-  if (!is_api) way.path_prefix += "/v1/ports/" + std::to_string(passage->placed.port);
+  if (!is_api) way.path_prefix += "/v1/ports/" + std::to_string(passage->destination.port);
   co_return way;
 }
 
@@ -302,7 +303,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   SKIFF_CO_TRY(auto way, co_await way_to(passage));
   protocol::HttpExchange& http = passage->http;
   const std::string peer = protocol::peer_host(http.peer());
-  const std::string prefix = prefix_of(passage->placed);
+  const std::string prefix = prefix_of(passage->destination);
   Headers fields = fields_behind(http.request(),
                                  {.name = options_.name,
                                   .peer = peer,
@@ -314,7 +315,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   // Empty for a port with a host of its own; without the field the agent would set its own prefix.
   if (!fields.contains("X-Forwarded-Prefix")) fields.add("X-Forwarded-Prefix", "");
   put(fields, way.fields);
-  Span span = begin_span(passage->trace, "request to sandbox", passage->placed, SpanKind::client);
+  Span span = begin_span(passage->trace, "request to sandbox", passage->destination, SpanKind::client);
   if (span) put_traceparent(fields, span.here());
 
   const SteadyTime made = way.kept_since.value_or(std::chrono::steady_clock::now());

@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "container/agent/endpoint.hpp"
 #include "container/agent/token.hpp"
+#include "container/serve/gateway/destination.hpp"
 #include "container/serve/gateway/kept_connections.hpp"
 #include "container/serve/gateway/passages.hpp"
-#include "container/serve/gateway/place.hpp"
 #include "container/serve/gateway/wake.hpp"
 #include "container/trace/tracing.hpp"
-#include "protocol/http/exchange.hpp"
-#include "protocol/http/relay.hpp"
+#include "protocol/http/server/exchange.hpp"
+#include "protocol/http/server/relay.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container::serve {
@@ -91,9 +91,9 @@ struct GatewayOptions {
 };
 
 /// Passes requests on to their sandboxes, and the answers back: bodies of any size in both directions at the same time,
-/// server-sent events, WebSockets, each at the pace of its receiver (protocol/http/relay.hpp). It connects only to
-/// agents: to their own API, through it to servers on ports of the sandbox, including loopback (docs/adr/0023), and to
-/// their dialects. A client's credential is not passed on. Reactor thread only; it must outlive its requests.
+/// server-sent events, WebSockets, each at the pace of its receiver (protocol/http/server/relay.hpp). It connects only
+/// to agents: to their own API, through it to servers on ports of the sandbox, including loopback (docs/adr/0023), and
+/// to their dialects. A client's credential is not passed on. Reactor thread only; it must outlive its requests.
 class Gateway {
  public:
   Gateway(Executor executor, Sandboxes& sandboxes, GatewayOptions options);
@@ -105,7 +105,7 @@ class Gateway {
   /// bad_gateway and timeout for the agent; invalid_request, request_timeout and cancelled for the client;
   /// unauthenticated once the permission has ended. `sandbox_starting` leaves Retry-After in the exchange. Where there
   /// is a `trace`, the start and the request are spans of it, and the sandbox gets the `traceparent` of the latter.
-  [[nodiscard]] Task<Result<>> pass(protocol::HttpExchange& http, Placed placed, Permission permission,
+  [[nodiscard]] Task<Result<>> pass(protocol::HttpExchange& http, Destination destination, Permission permission,
                                     TraceParent trace = {});
 
   /// Ends the starts that are under way, and closes kept connections. Call it when no request is passed on any more.

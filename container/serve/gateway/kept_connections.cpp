@@ -14,11 +14,11 @@ bool KeptConnections::is_old(const Idle& one, SteadyTime now) const noexcept {
   return now - one.since >= limits_.idle || now - one.connection.made >= limits_.age;
 }
 
-std::optional<KeptConnections::Connection> KeptConnections::take(const Place& place) {
+std::optional<KeptConnections::Connection> KeptConnections::take(const Key& key) {
   const SteadyTime now = std::chrono::steady_clock::now();
   for (auto at = idle_.end(); at != idle_.begin();) {
     --at;
-    if (at->place != place) continue;
+    if (at->key != key) continue;
     Idle found = std::move(*at);
     at = idle_.erase(at);
     if (is_old(found, now)) continue;
@@ -29,11 +29,11 @@ std::optional<KeptConnections::Connection> KeptConnections::take(const Place& pl
   return std::nullopt;
 }
 
-void KeptConnections::keep(Place place, Connection connection) {
+void KeptConnections::keep(Key key, Connection connection) {
   const SteadyTime now = std::chrono::steady_clock::now();
-  Idle one{.place = std::move(place), .connection = std::move(connection), .since = now};
+  Idle one{.key = std::move(key), .connection = std::move(connection), .since = now};
   if (!one.connection.stream.is_open() || one.connection.stream.is_tls() || is_old(one, now)) return;
-  const auto is_there = [&one](const Idle& other) { return other.place == one.place; };
+  const auto is_there = [&one](const Idle& other) { return other.key == one.key; };
   if (static_cast<std::size_t>(std::ranges::count_if(idle_, is_there)) >= limits_.each) return;
   if (idle_.size() >= limits_.all && !idle_.empty()) idle_.pop_front();
   if (limits_.all == 0) return;

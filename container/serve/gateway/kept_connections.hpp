@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/deadline.hpp"
+#include "base/async/task.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/task.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container::serve {
@@ -30,12 +30,12 @@ struct KeptLimits {
 class KeptConnections {
  public:
   /// The only destination for which a connection may be used.
-  struct Place {
+  struct Key {
     std::string tenant;
     std::string sandbox;
     std::string run;  ///< the run of the sandbox (Sandboxes::run_of)
     std::uint16_t port = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Key&) const = default;
   };
   struct Connection {
     protocol::Stream stream;
@@ -47,10 +47,10 @@ class KeptConnections {
   KeptConnections& operator=(const KeptConnections&) = delete;
 
   /// The most recently used open connection; nullopt if there is none.
-  [[nodiscard]] std::optional<Connection> take(const Place& place);
+  [[nodiscard]] std::optional<Connection> take(const Key& key);
   /// Keeps a connection without a request under way and without unread bytes. A connection that is too old, or uses
   /// TLS, is closed.
-  void keep(Place place, Connection connection);
+  void keep(Key key, Connection connection);
   /// Closes all connections.
   void clear() noexcept { idle_.clear(); }
 
@@ -58,7 +58,7 @@ class KeptConnections {
 
  private:
   struct Idle {
-    Place place;
+    Key key;
     Connection connection;
     SteadyTime since;
   };

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "base/event.hpp"
-#include "base/task.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task.hpp"
 
 namespace skiff::container::serve {
 

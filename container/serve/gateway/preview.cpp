@@ -10,7 +10,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 #include "protocol/http/origin.hpp"
 #include "protocol/json/base64.hpp"
 
@@ -127,8 +127,8 @@ std::string Previews::parameter(std::string_view sandbox, std::uint16_t port, Wa
   return std::string{kParameter} + "=" + token_of(keys_.front(), kLink, sandbox, port, ends, given);
 }
 
-std::optional<Previews::Shown> Previews::read(std::string_view token, std::string_view kind, const Placed& placed,
-                                              WallTime now) const {
+std::optional<Previews::Shown> Previews::read(std::string_view token, std::string_view kind,
+                                              const Destination& destination, WallTime now) const {
   const std::size_t last = token.rfind('.');
   if (last == std::string_view::npos || std::ranges::count(token, '.') != 3) return std::nullopt;
   const std::string_view claims = token.substr(0, last);
@@ -143,7 +143,7 @@ std::optional<Previews::Shown> Previews::read(std::string_view token, std::strin
   if (!shown || shown->size() != kMacSize) return std::nullopt;
   bool matches = false;
   for (const std::string& key : keys_) {
-    const Mac mac = mac_of(key, kind, placed.sandbox, placed.port, claims);
+    const Mac mac = mac_of(key, kind, destination.sandbox, destination.port, claims);
     if (::CRYPTO_memcmp(mac.data(), shown->data(), kMacSize) == 0) matches = true;
   }
   const WallTime ends{seconds{end_count}};
@@ -153,9 +153,10 @@ std::optional<Previews::Shown> Previews::read(std::string_view token, std::strin
                          .by = std::string{claims.substr(second + 1)}}};
 }
 
-Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpRequest& request, const Placed& placed,
-                                                       bool secure, WallTime now) const {
-  if (placed.by != PlacedBy::host) return std::nullopt;
+Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpRequest& request,
+                                                       const Destination& destination, bool secure,
+                                                       WallTime now) const {
+  if (destination.by != NamedBy::host) return std::nullopt;
   const auto is_ours = [](const protocol::Target::Parameter& one) { return one.name == kParameter; };
   if (const auto found = std::ranges::find_if(request.target.query, is_ours); found != request.target.query.end()) {
     if (std::ranges::count_if(request.target.query, is_ours) > 1) {
@@ -164,9 +165,10 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
     if (request.method != "GET" && request.method != "HEAD") {
       return fail(Errc::invalid_request, "a preview's link must be opened with GET", std::string{kParameter});
     }
-    auto link = read(found->value, kLink, placed, now);
+    auto link = read(found->value, kLink, destination, now);
     if (!link) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
-    const std::string cookie = token_of(keys_.front(), kCookie, placed.sandbox, placed.port, link->ends, link->given);
+    const std::string cookie =
+        token_of(keys_.front(), kCookie, destination.sandbox, destination.port, link->ends, link->given);
     link->redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(link->ends - now));
     return link;
   }
@@ -177,7 +179,7 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
     if (!protocol::same_text(name, "Cookie")) continue;
     for_each_cookie(value, [&](std::string_view cookie, std::string_view token, std::string_view) {
       if (cookie != (secure ? kSecureCookie : kPlainCookie) || found || ++tried > kMostCookies) return;
-      found = read(token, kCookie, placed, now);
+      found = read(token, kCookie, destination, now);
     });
   }
   return found;

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "container/serve/gateway/place.hpp"
+#include "container/serve/gateway/destination.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::container::serve {
@@ -40,7 +40,7 @@ class Previews {
   [[nodiscard]] std::string parameter(std::string_view sandbox, std::uint16_t port, WallTime ends,
                                       const Given& given) const;
 
-  /// The preview of a request that is placed by its host; other requests have none.
+  /// The preview of a request that is destination by its host; other requests have none.
   struct Shown {
     WallTime ends;
     Given given;
@@ -51,12 +51,12 @@ class Previews {
   /// request from a page of another origin. `secure`: the browser uses https. Errors: unauthenticated for a token in
   /// the URL that is not valid for this port at this time; invalid_request if it is repeated, or if the request is
   /// neither GET nor HEAD.
-  [[nodiscard]] Result<std::optional<Shown>> shown(const protocol::HttpRequest& request, const Placed& placed,
+  [[nodiscard]] Result<std::optional<Shown>> shown(const protocol::HttpRequest& request, const Destination& destination,
                                                    bool secure, WallTime now) const;
 
  private:
   explicit Previews(std::vector<std::string> keys) : keys_{std::move(keys)} {}
-  [[nodiscard]] std::optional<Shown> read(std::string_view token, std::string_view kind, const Placed& placed,
+  [[nodiscard]] std::optional<Shown> read(std::string_view token, std::string_view kind, const Destination& destination,
                                           WallTime now) const;
 
   std::vector<std::string> keys_;

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/deadline.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/deadline.hpp"
 
 namespace skiff::container::serve {
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
+#include "base/async/event.hpp"
+#include "base/async/task.hpp"
+#include "base/async/task_group.hpp"
 #include "base/error.hpp"
-#include "base/event.hpp"
 #include "base/shares.hpp"
-#include "base/task.hpp"
-#include "base/task_group.hpp"
 
 namespace skiff::container::serve {
 

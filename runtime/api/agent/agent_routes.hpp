@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/api/answer.hpp"
+#include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
 /// Handlers about the agent itself.

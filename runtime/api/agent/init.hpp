@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/api/answer.hpp"
+#include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
 /// Late binding of a warm sandbox, and how long it lives.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/log.hpp"
-#include "protocol/http/server.hpp"
+#include "base/log/log.hpp"
+#include "protocol/http/server/server.hpp"
 #include "runtime/api/agent/init.hpp"
-#include "runtime/process_stats.hpp"
+#include "runtime/process/process_stats.hpp"
 #include "sessions/host/ports.hpp"
 #include "sessions/host/stats.hpp"
 

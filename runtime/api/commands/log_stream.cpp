@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/beside.hpp"
-#include "base/expiry.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/expiry.hpp"
 #include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/json/problem.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "runtime/api/call.hpp"
 #include "sessions/command.hpp"
 

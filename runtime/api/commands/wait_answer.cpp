@@ -5,7 +5,7 @@
 
 #include "protocol/json/utf8.hpp"
 #include "runtime/agent.hpp"
-#include "runtime/api/command_answer.hpp"
+#include "runtime/api/answers/command_answer.hpp"
 #include "runtime/api/kept_output.hpp"
 
 namespace skiff::runtime::api {

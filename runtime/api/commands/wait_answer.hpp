@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/json/openapi.hpp"
-#include "runtime/api/schema_parts.hpp"
+#include "runtime/api/answers/schema_parts.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime {

@@ -6,10 +6,10 @@
 #include <new>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/channel.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/channel.hpp"
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "base/log/log.hpp"
 #include "fs/archive/archive.hpp"
 #include "fs/path/descend.hpp"
 #include "fs/tree/directory_to_fill.hpp"
@@ -79,8 +79,8 @@ bool goes_up(std::string_view path) {
 }
 
 struct Unpacking {
-  explicit Unpacking(Agent& agent) : door{agent.executor, kArchiveOnTheWay, &agent.search} {}
-  ToThread door;
+  explicit Unpacking(Agent& agent) : endpoint{agent.executor, kArchiveOnTheWay, &agent.search} {}
+  ToThread endpoint;
   std::stop_source stop;
   std::optional<Result<fs::ExtractSummary>> outcome;
 };
@@ -92,7 +92,7 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
       SKIFF_TRY_VOID(admit_transfer(*pool, 0));
       SKIFF_TRY(auto directory, fs::DirectoryToFill::open(*tree, path));
       const fs::ByteSource source = [work](std::span<char> into) -> Result<std::size_t> {
-        const auto got = work->door.read(into);
+        const auto got = work->endpoint.read(into);
         if (!got) return fail(Errc::cancelled, "the archive was cut short");
         return *got;
       };
@@ -105,7 +105,7 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
     } catch (const std::bad_alloc&) {
       work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
     }
-    work->door.leave();
+    work->endpoint.leave();
     return true;
   };
   (void)co_await pool->run(std::move(job));
@@ -117,7 +117,7 @@ class Ending {
   explicit Ending(Unpacking& work) : work_{work} {}
   ~Ending() {
     if (!whole) work_.stop.request_stop();
-    work_.door.finish(whole);
+    work_.endpoint.finish(whole);
   }
   Ending(const Ending&) = delete;
   Ending& operator=(const Ending&) = delete;
@@ -164,7 +164,7 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
       co_return paced;
     }
     block.resize(got);
-    const bool wanted = co_await work->door.push(std::move(block));
+    const bool wanted = co_await work->endpoint.push(std::move(block));
     if (!wanted) co_return Result<>{};  // it was refused: the outcome says why
   }
   ending.whole = true;

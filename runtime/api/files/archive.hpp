@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "fs/archive/extract.hpp"
-#include "runtime/api/answer.hpp"
+#include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {

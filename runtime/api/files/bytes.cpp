@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/decimal.hpp"
+#include "base/bytes/decimal.hpp"
 #include "fs/content/append.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
@@ -18,7 +18,7 @@
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/edits.hpp"
 #include "runtime/api/files/transfer.hpp"
-#include "sessions/process/users.hpp"
+#include "sessions/spawn/users.hpp"
 
 namespace skiff::runtime::api {
 namespace {

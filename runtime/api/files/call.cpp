@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "base/beside.hpp"
-#include "base/timer.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/timer.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/files/entry_text.hpp"
 

@@ -176,19 +176,19 @@ Task<Result<>> copy_file(Call& call) {
   return transfer(call, &fs::copy);
 }
 
-Task<Result<>> make_directory(Call& call) {
+Task<Result<>> create_directory(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   SKIFF_CO_TRY(auto request, call.decode<MakeDirectoryRequest>());
   auto work = [tree = file.tree, asked = request] {
-    return fs::make_directory(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
+    return fs::create_directory(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
   };
   co_return co_await change(call, request.path, std::move(work));
 }
 
-Task<Result<>> make_link(Call& call) {
+Task<Result<>> create_link(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   SKIFF_CO_TRY(auto request, call.decode<MakeLinkRequest>());
-  auto work = [tree = file.tree, asked = request] { return fs::make_link(*tree, asked.path, asked.target); };
+  auto work = [tree = file.tree, asked = request] { return fs::create_link(*tree, asked.path, asked.target); };
   co_return co_await change(call, request.path, std::move(work));
 }
 

@@ -15,8 +15,8 @@ namespace skiff::runtime::api {
 [[nodiscard]] Task<Result<>> stat_files(Call& call);
 [[nodiscard]] Task<Result<>> move_file(Call& call);
 [[nodiscard]] Task<Result<>> copy_file(Call& call);
-[[nodiscard]] Task<Result<>> make_directory(Call& call);
-[[nodiscard]] Task<Result<>> make_link(Call& call);
+[[nodiscard]] Task<Result<>> create_directory(Call& call);
+[[nodiscard]] Task<Result<>> create_link(Call& call);
 [[nodiscard]] Task<Result<>> set_file_mode(Call& call);
 
 /// A page of a list as its route answers it: {"items":[...],"next_cursor"?}. `options.cursor` is what `list_cursor`

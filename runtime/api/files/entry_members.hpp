@@ -2,10 +2,11 @@
 
 #include <vector>
 
-#include "runtime/api/schema_parts.hpp"
+#include "runtime/api/answers/schema_parts.hpp"
 
 /// What the answers about entries say. Lists have thousands of them, so `append_entry` and what goes with it write
-/// their bytes straight on, without rows as in runtime/api/answer.hpp; a test holds each member of either to the other.
+/// their bytes straight on, without rows as in runtime/api/answers/answer.hpp; a test holds each member of either to
+/// the other.
 namespace skiff::runtime::api {
 
 /// Of `append_entry`.

@@ -3,10 +3,10 @@
 #include <new>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/channel.hpp"
-#include "base/deadline.hpp"
-#include "base/log.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/channel.hpp"
+#include "base/async/deadline.hpp"
+#include "base/log/log.hpp"
 #include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
 #include "runtime/api/files/call.hpp"
@@ -19,7 +19,7 @@ constexpr std::size_t kProducedOnTheWay = std::size_t{1} << 20U;
 struct Work {
   Work(Call& call, Producer what)
       : http{call.http},
-        door{call.agent.executor, kProducedOnTheWay, &call.agent.search},
+        endpoint{call.agent.executor, kProducedOnTheWay, &call.agent.search},
         producer{std::move(what)},
         too_slow{call.agent.executor, [this] { http.cancel(); }},
         silent{call.agent.executor, [this] { leave(); }} {}
@@ -27,11 +27,11 @@ struct Work {
   /// The thread neither goes on nor waits for room.
   void leave() {
     stop.request_stop();
-    door.leave();
+    endpoint.leave();
   }
 
   protocol::HttpExchange& http;
-  ToReactor door;
+  ToReactor endpoint;
   Producer producer;
   std::stop_source stop;
   Result<> outcome;
@@ -46,13 +46,13 @@ Task<> produce(BlockingPool* pool, Work* work) {
     try {
       work->outcome = admit_transfer(*pool, 0);
       if (work->outcome) {
-        work->outcome = work->producer([work](std::string_view bytes) { return work->door.push(std::string{bytes}); },
-                                       work->stop.get_token());
+        work->outcome = work->producer(
+            [work](std::string_view bytes) { return work->endpoint.push(std::string{bytes}); }, work->stop.get_token());
       }
     } catch (const std::bad_alloc&) {
       work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
     }
-    work->door.finish();
+    work->endpoint.finish();
     return true;
   };
   (void)co_await pool->run(std::move(job));
@@ -88,7 +88,7 @@ Task<Result<>> write(Call* call, Work* work, std::string_view block) {
 
 Task<Result<>> send(Call* call, Work* work, std::string content_type, const StreamEnd* end) {
   const Leaving leaving{*work};
-  auto block = co_await work->door.pop();
+  auto block = co_await work->endpoint.pop();
   // The outcome is written before the end is told.
   if (!block && !work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
   protocol::HttpResponse head{200, {{"Content-Type", content_type}, {"Cache-Control", "no-store"}}};
@@ -97,7 +97,7 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type, const Stre
   if (!begun) co_return begun;
   while (block) {
     SKIFF_CO_TRY_VOID(co_await write(call, work, *block));
-    block = co_await work->door.pop();
+    block = co_await work->endpoint.pop();
   }
   if (!work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
   co_return co_await call->http.finish(end->fields ? end->fields() : protocol::Headers{});

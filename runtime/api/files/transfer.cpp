@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "runtime/api/files/call.hpp"
 
 namespace skiff::runtime::api {

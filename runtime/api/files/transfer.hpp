@@ -6,12 +6,12 @@
 #include <span>
 #include <string>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
-#include "protocol/http/exchange.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "runtime/api/files/byte_range.hpp"
 
 /// How the bytes of files go to clients and come from them, in whatever protocol. Bulk bytes never pass through the

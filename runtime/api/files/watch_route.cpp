@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/expiry.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/expiry.hpp"
 #include "fs/watch/shared_watches.hpp"
 #include "protocol/json/sse.hpp"
 #include "protocol/websocket/socket.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "fs/watch/log.hpp"
-#include "runtime/api/answer.hpp"
+#include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/api/agent/telemetry_routes.hpp"
-#include "runtime/api/command_answer.hpp"
+#include "runtime/api/answers/command_answer.hpp"
 #include "runtime/api/commands/wait_answer.hpp"
 #include "runtime/api/files/entry_members.hpp"
 #include "runtime/api/sessions/session_routes.hpp"

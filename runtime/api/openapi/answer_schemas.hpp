@@ -2,8 +2,8 @@
 
 #include "protocol/json/openapi.hpp"
 
-/// What answers look like that have no `Answer` (runtime/api/answer.hpp), for the OpenAPI document: each as a component
-/// of it. Fields are only ever added, so further ones are always allowed.
+/// What answers look like that have no `Answer` (runtime/api/answers/answer.hpp), for the OpenAPI document: each as a
+/// component of it. Fields are only ever added, so further ones are always allowed.
 namespace skiff::runtime::api {
 
 [[nodiscard]] protocol::SchemaRef status_schema();

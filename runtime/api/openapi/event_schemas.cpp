@@ -1,7 +1,7 @@
 #include "runtime/api/openapi/event_schemas.hpp"
 
-#include "runtime/api/event_answers.hpp"
-#include "runtime/api/files/search_records.hpp"
+#include "runtime/api/answers/event_answers.hpp"
+#include "runtime/api/files/search/search_records.hpp"
 #include "runtime/api/files/watch_route.hpp"
 
 namespace skiff::runtime::api {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "protocol/json/openapi.hpp"
-#include "runtime/api/schema_parts.hpp"
+#include "runtime/api/answers/schema_parts.hpp"
 
 /// What streams and WebSockets carry, for the OpenAPI and AsyncAPI documents and the page docs/events.md.
 namespace skiff::runtime::api {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::runtime::api {

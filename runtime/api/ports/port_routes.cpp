@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "protocol/http/forward.hpp"
-#include "protocol/http/relay.hpp"
-#include "protocol/http/server_names.hpp"
+#include "protocol/http/server/relay.hpp"
+#include "protocol/http/server/server_names.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/ports/local_server.hpp"
 #include "runtime/auth/own_fields.hpp"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 
 namespace skiff::runtime::api {
 

@@ -12,11 +12,11 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/deadline.hpp"
-#include "base/event.hpp"
-#include "base/expiry.hpp"
-#include "base/finally.hpp"
-#include "base/task_group.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
+#include "base/async/expiry.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task_group.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/ports/local_server.hpp"

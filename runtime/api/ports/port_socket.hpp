@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 
 namespace skiff::runtime::api {
 

@@ -1,7 +1,7 @@
 #include "runtime/api/sessions/session_routes.hpp"
 
-#include "runtime/api/answer.hpp"
-#include "runtime/api/domain_schemas.hpp"
+#include "runtime/api/answers/answer.hpp"
+#include "runtime/api/answers/domain_schemas.hpp"
 #include "runtime/api/paging.hpp"
 #include "runtime/api/requests.hpp"
 

@@ -1,8 +1,8 @@
 #include "runtime/api/sessions/wait_routes.hpp"
 
-#include "base/beside.hpp"
-#include "base/deadline.hpp"
-#include "base/finally.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/finally.hpp"
 #include "runtime/api/commands/log_stream.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "runtime/agent.hpp"
-#include "runtime/api/answer.hpp"
+#include "runtime/api/answers/answer.hpp"
 #include "runtime/api/sessions/wait_request.hpp"
 #include "sessions/condition.hpp"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/deadline.hpp"
-#include "base/task_group.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/task_group.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/sockets/messages.hpp"

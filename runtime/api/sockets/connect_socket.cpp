@@ -5,10 +5,10 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/expiry.hpp"
-#include "base/finally.hpp"
+#include "base/async/expiry.hpp"
+#include "base/async/finally.hpp"
+#include "runtime/api/answers/event_answers.hpp"
 #include "runtime/api/commands/command_routes.hpp"
-#include "runtime/api/event_answers.hpp"
 #include "runtime/api/sockets/messages.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
 

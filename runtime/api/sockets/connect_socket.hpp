@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
+#include "base/async/task.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"

@@ -7,8 +7,8 @@
 
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
+#include "runtime/api/answers/schema_parts.hpp"
 #include "runtime/api/events.hpp"
-#include "runtime/api/schema_parts.hpp"
 
 namespace skiff::runtime::api {
 namespace {

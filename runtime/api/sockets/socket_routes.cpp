@@ -2,8 +2,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/expiry.hpp"
-#include "base/finally.hpp"
+#include "base/async/expiry.hpp"
+#include "base/async/finally.hpp"
 #include "base/id.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "runtime/api/commands/command_routes.hpp"

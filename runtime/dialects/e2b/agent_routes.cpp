@@ -12,7 +12,7 @@
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
 #include "sessions/host/stats.hpp"
-#include "sessions/process/users.hpp"
+#include "sessions/spawn/users.hpp"
 
 namespace skiff::runtime::dialects::e2b {
 namespace {
@@ -117,7 +117,7 @@ Task<Result<>> initialise(Call* call) {
   SKIFF_CO_TRY(auto text, co_await http.read_body(call->agent().settings.max_json_bytes));
   SKIFF_CO_TRY(auto message, read_init(text));
   SKIFF_CO_TRY_VOID(admit(call, message));
-  SKIFF_CO_TRY_VOID(http.vouch());
+  SKIFF_CO_TRY_VOID(http.mark_authenticated());
   if (message.default_workdir && !message.default_workdir->empty() && !message.default_workdir->starts_with('/')) {
     co_return fail(Errc::invalid_field, "defaultWorkdir: expected an absolute path", "defaultWorkdir");
   }

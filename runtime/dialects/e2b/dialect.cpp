@@ -10,10 +10,10 @@
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/agent_routes.hpp"
 #include "runtime/dialects/e2b/connect_error.hpp"
-#include "runtime/dialects/e2b/files.hpp"
-#include "runtime/dialects/e2b/filesystem_service.hpp"
+#include "runtime/dialects/e2b/files/files.hpp"
+#include "runtime/dialects/e2b/files/filesystem_service.hpp"
+#include "runtime/dialects/e2b/files/watch_service.hpp"
 #include "runtime/dialects/e2b/process_service.hpp"
-#include "runtime/dialects/e2b/watch_service.hpp"
 
 namespace skiff::runtime::dialects::e2b {
 namespace {
@@ -51,7 +51,7 @@ constexpr std::array kRows{
     Row{.method = "POST", .path = "/process.Process/SendSignal", .handler = unary<send_signal>},
     Row{.method = "POST", .path = "/process.Process/CloseStdin", .handler = unary<close_stdin>},
     Row{.method = "POST", .path = "/filesystem.Filesystem/Stat", .handler = unary<stat_entry>},
-    Row{.method = "POST", .path = "/filesystem.Filesystem/MakeDir", .handler = unary<make_dir>},
+    Row{.method = "POST", .path = "/filesystem.Filesystem/MakeDir", .handler = unary<create_dir>},
     Row{.method = "POST", .path = "/filesystem.Filesystem/Move", .handler = unary<move_entry>},
     Row{.method = "POST", .path = "/filesystem.Filesystem/ListDir", .handler = unary<list_dir>},
     Row{.method = "POST", .path = "/filesystem.Filesystem/Remove", .handler = unary<remove_entry>},
@@ -88,7 +88,7 @@ Task<Result<>> handle(Request* request, State* state) {
   const Row& row = kRows[request->match.route];
   if (row.scope == Check::token) {
     SKIFF_CO_TRY(const bool is_known, state->access.check(request->http.request().headers));
-    SKIFF_CO_TRY_VOID(request->http.vouch());
+    SKIFF_CO_TRY_VOID(request->http.mark_authenticated());
     request->caller.identity.anonymous = !is_known;
   }
   Call call{.request = *request, .state = *state};
@@ -99,7 +99,7 @@ constexpr HttpDialect kHttp{.name = kName,
                             .problem = &problem,
                             .segments = segments,
                             .probe = "/health",
-                            .vouches_itself = true,
+                            .authenticates_itself = true,
                             .takes_coded = true};
 
 std::unique_ptr<Service> open_service(Agent& agent) {
@@ -112,8 +112,8 @@ bool is_guarded(const Settings& settings) {
   return !settings.e2b_token_sha256.empty();
 }
 
-constexpr std::array kDoors{Door{.speaks = "HTTP", .port = kPort, .open = &open_service}};
-constexpr Dialect kDialect{.name = kName, .doors = kDoors, .is_guarded = &is_guarded};
+constexpr std::array kEndpoints{Endpoint{.speaks = "HTTP", .port = kPort, .open = &open_service}};
+constexpr Dialect kDialect{.name = kName, .endpoints = kEndpoints, .is_guarded = &is_guarded};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "sessions/process/exit_status.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/spawn/terminal.hpp"
 
 /// The messages of process.Process and filesystem.Filesystem in protobuf's JSON form (protobuf.dev, "ProtoJSON"):
 /// fields by their camelCase or their own names, null for absent, 64-bit numbers also as texts, bytes in base64. Fields

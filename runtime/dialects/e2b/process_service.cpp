@@ -9,8 +9,8 @@
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
 #include "runtime/api/commands/command_routes.hpp"
+#include "runtime/dialects/e2b/files/user_context.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
-#include "runtime/dialects/e2b/place.hpp"
 #include "runtime/dialects/e2b/process_stream.hpp"
 #include "runtime/reader/outcome.hpp"
 #include "sessions/registry.hpp"
@@ -53,7 +53,7 @@ Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   State& state = call->call.state;
   Agent& agent = call->call.agent();
   SKIFF_CO_TRY(auto user, basic_user(call->call.request.http.request().headers));
-  SKIFF_CO_TRY(auto place, co_await find_place(&call->call, std::move(user)));
+  SKIFF_CO_TRY(auto place, co_await find_user(&call->call, std::move(user)));
   api::CommandRequest wanted;
   SKIFF_CO_TRY(wanted.cwd, place.resolve(message.cwd));
   wanted.argv = std::move(message.argv);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "runtime/reader/log_reader.hpp"
 
 namespace skiff::runtime::dialects::e2b {

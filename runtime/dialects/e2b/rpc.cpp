@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/with_timeout.hpp"
+#include "base/async/with_timeout.hpp"
 #include "protocol/service/body.hpp"
 #include "runtime/dialects/e2b/connect_error.hpp"
 

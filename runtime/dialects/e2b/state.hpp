@@ -7,8 +7,8 @@
 #include "base/clock.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/dialects/e2b/access.hpp"
+#include "runtime/dialects/e2b/files/watchers.hpp"
 #include "runtime/dialects/e2b/process_table.hpp"
-#include "runtime/dialects/e2b/watchers.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 namespace skiff::runtime::dialects::e2b {

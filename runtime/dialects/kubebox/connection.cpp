@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/finally.hpp"
+#include "base/async/finally.hpp"
+#include "base/async/task_group.hpp"
 #include "base/id.hpp"
-#include "base/task_group.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/socket_io/packets.hpp"
 #include "protocol/websocket/socket.hpp"

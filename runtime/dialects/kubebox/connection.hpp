@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "base/task.hpp"
-#include "protocol/http/exchange.hpp"
+#include "base/async/task.hpp"
+#include "protocol/http/server/exchange.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/dialects/kubebox/waiting_streams.hpp"
 

@@ -51,7 +51,7 @@ constexpr std::array kRows{
     Row{.method = "GET", .path = "/read_file", .handler = plain<read_file>},
     Row{.method = "GET", .path = "/get_file", .handler = plain<get_file>},
     Row{.method = "POST", .path = "/write_file", .handler = plain<write_file>},
-    Row{.method = "POST", .path = "/make_dirs", .handler = plain<make_dirs>},
+    Row{.method = "POST", .path = "/make_dirs", .handler = plain<create_dirs>},
     Row{.method = "POST", .path = "/delete_file", .handler = plain<delete_file>},
     Row{.method = "GET", .path = "/file_exists", .handler = plain<file_exists>},
     Row{.method = "GET", .path = "/get_all_file_paths", .handler = plain<get_all_file_paths>},
@@ -78,12 +78,12 @@ std::unique_ptr<Service> open(Agent& agent) {
   return http_service(agent, &kHttp, &kRows, std::make_shared<WaitingStreams>(agent.executor));
 }
 
-constexpr std::array kDoors{Door{.speaks = "HTTP", .port = 80, .open = open}};
+constexpr std::array kEndpoints{Endpoint{.speaks = "HTTP", .port = 80, .open = open}};
 
 }  // namespace
 
 const Dialect& dialect() {
-  static constexpr Dialect kDialect{.name = kHttp.name, .doors = kDoors};
+  static constexpr Dialect kDialect{.name = kHttp.name, .endpoints = kEndpoints};
   return kDialect;
 }
 

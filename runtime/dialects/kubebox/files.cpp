@@ -173,10 +173,10 @@ Task<Result<>> write_file(Request* request) {
   });
 }
 
-Task<Result<>> make_dirs(Request* request) {
+Task<Result<>> create_dirs(Request* request) {
   SKIFF_CO_TRY(const auto asked, co_await read_asked<PathBody>(request));
   co_return co_await change_in(request, asked.session, [&path = asked.body.file_path](const fs::Tree& tree) {
-    return fs::make_directory(tree, path, fs::Parents::make);
+    return fs::create_directory(tree, path, fs::Parents::make);
   });
 }
 

@@ -17,7 +17,7 @@ namespace skiff::runtime::dialects::kubebox {
 [[nodiscard]] Task<Result<>> read_file(Request* request);
 [[nodiscard]] Task<Result<>> get_file(Request* request);
 [[nodiscard]] Task<Result<>> write_file(Request* request);
-[[nodiscard]] Task<Result<>> make_dirs(Request* request);
+[[nodiscard]] Task<Result<>> create_dirs(Request* request);
 [[nodiscard]] Task<Result<>> delete_file(Request* request);
 [[nodiscard]] Task<Result<>> file_exists(Request* request);
 [[nodiscard]] Task<Result<>> get_all_file_paths(Request* request);

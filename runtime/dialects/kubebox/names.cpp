@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/bytes/sha.hpp"
 #include "base/id.hpp"
-#include "base/sha.hpp"
 #include "protocol/socket_io/packets.hpp"
 
 namespace skiff::runtime::dialects::kubebox {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 #include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/event.hpp"
 #include "runtime/dialects/kubebox/output_stream.hpp"
 
 namespace skiff::runtime::dialects::kubebox {

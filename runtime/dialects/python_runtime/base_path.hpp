@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "fs/path/tree.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 

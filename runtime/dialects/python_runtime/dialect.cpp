@@ -42,8 +42,8 @@ std::unique_ptr<Service> open_service(Agent& agent) {
   return http_service(agent, &kHttp, &kRows);
 }
 
-constexpr std::array kDoors{Door{.speaks = "HTTP", .port = kPort, .open = &open_service}};
-constexpr Dialect kDialect{.name = kName, .doors = kDoors};
+constexpr std::array kEndpoints{Endpoint{.speaks = "HTTP", .port = kPort, .open = &open_service}};
+constexpr Dialect kDialect{.name = kName, .endpoints = kEndpoints};
 
 }  // namespace
 

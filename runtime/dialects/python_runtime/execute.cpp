@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/beside.hpp"
-#include "base/log.hpp"
+#include "base/async/beside.hpp"
+#include "base/log/log.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/kept_output.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {

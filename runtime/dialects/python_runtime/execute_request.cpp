@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/text.hpp"
+#include "base/bytes/text.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {

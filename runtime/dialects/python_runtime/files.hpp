@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 /// The original's routes for files. A path is below the root of the default session, absolute or not; one that names

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fs/content/write.hpp"
-#include "protocol/http/multipart_body.hpp"
+#include "protocol/http/multipart/body.hpp"
 #include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/base_path.hpp"

@@ -7,7 +7,7 @@
 
 namespace skiff::runtime::dialects::sandboxd {
 
-/// A .proto file that the gRPC door serves, for reflection: what `protoc` would make of it.
+/// A .proto file that the gRPC endpoint serves, for reflection: what `protoc` would make of it.
 struct ProtoFile {
   std::string_view name;                       ///< "process/v1/process.proto"
   std::vector<std::string_view> dependencies;  ///< names of other files

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/grpc/fields.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 

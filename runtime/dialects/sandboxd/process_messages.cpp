@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "sessions/process/environment.hpp"
+#include "sessions/spawn/environment.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "sessions/process/terminal.hpp"
+#include "sessions/spawn/terminal.hpp"
 
 /// The messages of process.v1 that come and go, in protobuf's wire format. Fields that are not known are skipped, as
 /// protobuf has it. Errors of all: invalid_field, also for what is not protobuf.

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/grpc/call.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
@@ -13,7 +13,7 @@
 /// by Start or Execute holds it: when the call is over for another reason than the command's end, its tree is ended.
 namespace skiff::runtime::dialects::sandboxd {
 
-/// What the calls of one gRPC door share.
+/// What the calls of one gRPC endpoint share.
 struct ProcessService {
   Agent& agent;
   ProcessTable table = {};

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "protocol/grpc/fields.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 

@@ -105,7 +105,7 @@ protocol::HttpResponse rest_json(unsigned status, std::string text) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(text) + '\n'};
 }
 
-std::unique_ptr<Service> open_rest_door(Agent& agent) {
+std::unique_ptr<Service> open_rest(Agent& agent) {
   return http_service(agent, &kRest, &kRows);
 }
 

@@ -6,10 +6,10 @@
 #include "protocol/http/message.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
-/// The dialect's REST door: files, health and metadata.
+/// The dialect's REST endpoint: files, health and metadata.
 namespace skiff::runtime::dialects::sandboxd {
 
-[[nodiscard]] std::unique_ptr<Service> open_rest_door(Agent& agent);
+[[nodiscard]] std::unique_ptr<Service> open_rest(Agent& agent);
 
 /// A JSON answer, ended by a newline as Go's encoder does.
 [[nodiscard]] protocol::HttpResponse rest_json(unsigned status, std::string text);

@@ -6,14 +6,14 @@
 #include <stop_token>
 #include <utility>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "base/clock.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
 #include "fs/tree/change.hpp"
 #include "fs/tree/list.hpp"
 #include "protocol/http/date.hpp"
-#include "protocol/http/multipart_body.hpp"
+#include "protocol/http/multipart/body.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/archive.hpp"
 #include "runtime/api/files/call.hpp"

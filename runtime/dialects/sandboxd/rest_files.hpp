@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 /// /v1/files/{path}. `path` is what stands behind the last slash of the route, decoded once.

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/async/task.hpp"
 #include "base/error.hpp"
-#include "base/task.hpp"
 #include "fs/path/tree.hpp"
 #include "runtime/agent.hpp"
 

@@ -7,9 +7,9 @@
 
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pods/find.hpp"
-#include "container/cluster/pods/record.hpp"
 #include "container/cluster/reach.hpp"
+#include "container/drivers/pods/find.hpp"
+#include "container/drivers/pods/record.hpp"
 #include "container/sandbox/progress.hpp"
 #include "tests/support/fake_api_server.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -85,7 +85,7 @@ inline PodRecord sandbox_record(const std::string& name, const std::string& id) 
 inline KnownPod put_sandbox(FakeApiServer& server, const PodRecord& record) {
   const std::string name = "skiff-" + record.spec.name;
   KnownPod known{.record = record};
-  known.config_map = server.put(kube::kConfigMaps, make_record(record, "default", name));
+  known.config_map = server.put(kube::kConfigMaps, create_record(record, "default", name));
   kube::Object pod = sandbox_pod(record.spec.name, record.id);
   pod.json["metadata"]["ownerReferences"] = nlohmann::json::array({known.config_map->owner_reference()});
   known.pod = server.put(kube::kPods, std::move(pod));

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "container/cluster/pods/driver.hpp"
 #include "container/cluster/signing_secret.hpp"
+#include "container/drivers/pods/driver.hpp"
 #include "protocol/json/base64.hpp"
 #include "tests/container/cluster/fake_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -142,7 +142,7 @@ CO_TEST(KeyRotation, IsFinishedOnlyForKeysThatNothingKnows) {
 CO_TEST(KeyRotation, LooksAtSandboxesWithNamespacesOfTheirOwn, KeyedCluster& on) {
   PodRecord record = fakes::sandbox_record("far", "s-far");
   record.namespace_name = "its-own";
-  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-far"));
+  on.fake.server.put(kube::kConfigMaps, create_record(record, "default", "skiff-far"));
   Object pod = fakes::sandbox_pod("far", "s-far");
   pod.json["metadata"]["namespace"] = "its-own";
   pod.json["spec"]["containers"] = environment_with(on.first->public_pem().value());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "container/cluster/pod_manifest.hpp"
+#include "container/cluster/pod/pod_manifest.hpp"
 
 namespace skiff::test {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "container/cli/command.hpp"
-#include "container/cluster/pods/driver.hpp"
+#include "container/cli/parse/command.hpp"
+#include "container/drivers/pods/driver.hpp"
 #include "tests/container/cluster/fake_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 

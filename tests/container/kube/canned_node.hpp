@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "container/kube/auth/access.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "protocol/websocket/socket.hpp"

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "container/kube/transport.hpp"
 #include "protocol/net/listener.hpp"
 #include "tests/protocol/http/raw_client.hpp"

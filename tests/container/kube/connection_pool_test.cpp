@@ -8,8 +8,8 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::kube {

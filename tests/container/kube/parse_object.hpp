@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "container/kube/object.hpp"
+#include "container/kube/objects/object.hpp"
 
 namespace skiff::test {
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "protocol/websocket/socket.hpp"

@@ -7,8 +7,8 @@
 
 #include <boost/system/system_error.hpp>
 
-#include "base/in_parallel.hpp"
-#include "base/task_group.hpp"
+#include "base/async/in_parallel.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/fake_api_server.hpp"
 #include "tests/support/reactor_test.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 #include "tests/base/gzip_bytes.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/protocol/net/test_certificate.hpp"
@@ -56,7 +56,7 @@ CO_TEST(Transport, LearnsTheClockOfTheServer) {
   EXPECT_GE(open.transport->server_now(), wall_now() - std::chrono::minutes{1}) << "it is ours before an answer";
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "1");
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "2");
-  const WallTime then = *parse_time("1994-11-06T08:49:37Z");
+  const WallTime then = *net::parse_time("1994-11-06T08:49:37Z");
   EXPECT_GE(open.transport->server_now(), then - std::chrono::minutes{1});
   EXPECT_LE(open.transport->server_now(), then + std::chrono::minutes{1});
   co_await server.stop();

@@ -25,7 +25,7 @@
 namespace skiff::container {
 namespace {
 
-using test::make_pipe;
+using test::create_pipe;
 using test::Pipe;
 
 std::string read_all(int fd) {
@@ -50,7 +50,7 @@ Spawn shell(const std::string& script) {
 
 /// What it prints, once it has ended.
 std::string printed_by(Spawn plan) {
-  Pipe output = make_pipe();
+  Pipe output = create_pipe();
   plan.output = output.write.get();
   const auto pid = spawn(plan);
   output.write.reset();

@@ -81,9 +81,9 @@ CO_TEST(BringUp, IsContentWithWhatIsThereAndAsItWasWanted) {
 }
 
 CO_TEST(BringUp, TellsInWhatTheOneThatIsThereIsAnother) {
-  SandboxSpec wish{.name = {}, .image = "busybox", .labels = {{"team", "b"}, {"place", "x"}}};
-  wish.lease.ttl = 1h;
-  EXPECT_THAT(co_await differences_of(std::move(wish)),
+  SandboxSpec request{.name = {}, .image = "busybox", .labels = {{"team", "b"}, {"place", "x"}}};
+  request.lease.ttl = 1h;
+  EXPECT_THAT(co_await differences_of(std::move(request)),
               ElementsAre("its image is debian, not busybox", "it has no label place", "its label team is a, not b",
                           "its lease has no end: `skiff extend box` gives it one"));
 }

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "container/cluster/pods/driver.hpp"
+#include "container/drivers/pods/driver.hpp"
 #include "tests/container/cluster/fake_cluster.hpp"
 #include "tests/container/sandbox/refusing_driver.hpp"
 #include "tests/support/reactor_test.hpp"

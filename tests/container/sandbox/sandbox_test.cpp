@@ -16,10 +16,10 @@ TEST(SandboxName, IsWhatKubernetesTakes) {
 }
 
 TEST(SandboxName, IsMadeValidAndNew) {
-  const std::string one = make_name("run-");
+  const std::string one = create_name("run-");
   EXPECT_TRUE(one.starts_with("run-"));
   EXPECT_TRUE(check_name(one));
-  EXPECT_NE(one, make_name("run-"));
+  EXPECT_NE(one, create_name("run-"));
 }
 
 TEST(Sandbox, HasAWordForEachState) {

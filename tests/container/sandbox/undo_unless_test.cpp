@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {

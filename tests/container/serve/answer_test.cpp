@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "container/kube/status.hpp"
+#include "container/kube/objects/status.hpp"
 
 namespace skiff::container::serve {
 namespace {

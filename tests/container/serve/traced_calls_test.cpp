@@ -13,7 +13,7 @@ namespace skiff::container::serve {
 namespace {
 
 /// Whose driver brings up one kind of sandbox and knows of none.
-struct TracedWorld final : Tenants, KeyStore {
+struct TracedFixture final : Tenants, KeyStore {
   class BringsUp final : public fakes::RefusingDriver {
    public:
     [[nodiscard]] std::string_view name() const noexcept override { return "local"; }
@@ -39,7 +39,7 @@ struct TracedWorld final : Tenants, KeyStore {
 };
 
 CO_TEST(TracedCalls, TellOfACreationAndItsPhases) {
-  TracedWorld all;
+  TracedFixture all;
   int phases = 0;
   const Progress progress = [&phases](Phase, std::string_view) { ++phases; };
   auto made = co_await create_traced(&all.fleet, Tracer::root(all.tracer), all.key, {.name = "box"}, progress);
@@ -56,7 +56,7 @@ CO_TEST(TracedCalls, TellOfACreationAndItsPhases) {
 }
 
 CO_TEST(TracedCalls, TellWhyAStartHasFailed) {
-  TracedWorld all;
+  TracedFixture all;
   EXPECT_FALSE(co_await start_traced(&all.fleet, Tracer::root(all.tracer), all.key, "box", {}));
   EXPECT_FALSE(co_await start_traced(&all.fleet, {}, all.key, "box", {}));
   CO_ASSERT_TRUE(all.tracer->ended().size() == 1);

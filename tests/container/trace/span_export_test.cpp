@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
+#include "base/async/deadline.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/reactor_test.hpp"
 

@@ -19,20 +19,20 @@ using test::word;
 class InPlaceTest : public test::Files {
  public:
   Tree tree = open_tree();
-  Place place = tree.locate("f", Links::keep).value();
+  Location location = tree.locate("f", Links::keep).value();
 
   UniqueFd bytes(const std::string& text) const {
     put(root / "from", text);
     return UniqueFd{::open((root / "from").c_str(), O_RDONLY | O_CLOEXEC)};
   }
-  Entry now() const { return entry_at(place.parent.get(), "f").value(); }
+  Entry now() const { return entry_at(location.parent.get(), "f").value(); }
 };
 
 TEST_F(InPlaceTest, WritesOverWhatIsThere) {
   put(root / "f", "a long old text");
   for (const std::string& text : {std::string{"new"}, std::string{}, std::string(700'000, 'x'), std::string{"end"}}) {
     const Entry before = now();
-    EXPECT_EQ(word(write_in_place(place, bytes(text).get(), before, "f")), "ok");
+    EXPECT_EQ(word(write_in_place(location, bytes(text).get(), before, "f")), "ok");
     EXPECT_EQ(get(root / "f"), text);
     EXPECT_EQ(now().inode, before.inode);
   }
@@ -43,17 +43,17 @@ TEST_F(InPlaceTest, WritesOverNothingElse) {
   const Entry was = now();
   put(root / "other", "other");
   ASSERT_EQ(::rename((root / "other").c_str(), (root / "f").c_str()), 0);
-  EXPECT_EQ(word(write_in_place(place, bytes("new").get(), was, "f")), "precondition_failed");
+  EXPECT_EQ(word(write_in_place(location, bytes("new").get(), was, "f")), "precondition_failed");
   EXPECT_EQ(get(root / "f"), "other");
   ASSERT_EQ(::unlink((root / "f").c_str()), 0);
   ASSERT_EQ(::symlink("other", (root / "f").c_str()), 0);
-  EXPECT_EQ(word(write_in_place(place, bytes("new").get(), was, "f")), "too_many_links");
+  EXPECT_EQ(word(write_in_place(location, bytes("new").get(), was, "f")), "too_many_links");
 }
 
 TEST_F(InPlaceTest, KnowsAMountAndWritesIt) {
   put(root / "f", "old");
   put(root / "mounted", "old");
-  EXPECT_FALSE(is_mounted(place));
+  EXPECT_FALSE(is_mounted(location));
   constexpr int kNoMounts = 77;
   const int status = test::status_in_child([&] {
     const bool done =

@@ -18,11 +18,11 @@ using test::word;
 class KeptAttributesTest : public test::Files {
  public:
   Tree tree = open_tree();
-  Place place = tree.locate("old", Links::keep).value();
+  Location location = tree.locate("old", Links::keep).value();
   UniqueFd made{::open((root / "new").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
 
   bool has_attribute(const char* name) const { return ::fgetxattr(made.get(), name, nullptr, 0) >= 0; }
-  Entry old() const { return entry_at(place.parent.get(), "old").value(); }
+  Entry old() const { return entry_at(location.parent.get(), "old").value(); }
 };
 
 TEST_F(KeptAttributesTest, AreThoseOfUsers) {
@@ -30,7 +30,7 @@ TEST_F(KeptAttributesTest, AreThoseOfUsers) {
   if (::setxattr((root / "old").c_str(), "user.note", "v", 1, 0) != 0) GTEST_SKIP() << "no attributes here";
   ASSERT_EQ(::setxattr((root / "old").c_str(), "user.e2b.note", "v", 1, 0), 0);
   ASSERT_EQ(::setxattr((root / "old").c_str(), "user.empty", "", 0, 0), 0);
-  const auto list = keep_attributes(place, old(), made.get(), {.list = true, .not_kept = "user.e2b."});
+  const auto list = keep_attributes(location, old(), made.get(), {.list = true, .not_kept = "user.e2b."});
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_FALSE(list->had);
   EXPECT_TRUE(has_attribute("user.note"));
@@ -43,9 +43,9 @@ TEST_F(KeptAttributesTest, AreNotAnotherFiles) {
   const Entry was = old();
   put(root / "other", "y");
   ASSERT_EQ(::rename((root / "other").c_str(), (root / "old").c_str()), 0);
-  EXPECT_EQ(word(keep_attributes(place, was, made.get())), "precondition_failed");
+  EXPECT_EQ(word(keep_attributes(location, was, made.get())), "precondition_failed");
   ASSERT_EQ(::unlink((root / "old").c_str()), 0);
-  EXPECT_EQ(word(keep_attributes(place, was, made.get())), "ok") << "a removed file has nothing to keep";
+  EXPECT_EQ(word(keep_attributes(location, was, made.get())), "ok") << "a removed file has nothing to keep";
 }
 
 TEST_F(KeptAttributesTest, AnotherGroupGetsNoMoreThanEverybody) {
@@ -63,7 +63,7 @@ TEST_F(KeptAttributesTest, AnotherGroupGetsNoMoreThanEverybody) {
       return write_file(tree, "f", "new") ? 0 : 2;
     });
     EXPECT_EQ(status, 0);
-    const Entry now = entry_at(place.parent.get(), "f").value();
+    const Entry now = entry_at(location.parent.get(), "f").value();
     EXPECT_EQ(now.mode, static_cast<mode_t>(has)) << std::oct << had;
     EXPECT_EQ(now.gid, kOther);
     ASSERT_EQ(::unlink((root / "f").c_str()), 0);

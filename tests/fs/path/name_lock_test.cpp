@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/blocking_pool.hpp"
+#include "base/async/blocking_pool.hpp"
 #include "tests/support/files_test.hpp"
 
 namespace skiff::fs {

@@ -101,13 +101,13 @@ TEST_F(OwnerTest, ActsForNobodyWhereItMayNot) {
 }
 
 TEST_F(OwnerTest, GivesTheDirectoryThatItHasMade) {
-  const UniqueFd made = make_private_directory(directory.get(), "d");
+  const UniqueFd made = create_private_directory(directory.get(), "d");
   ASSERT_TRUE(made);
   struct stat status{};
   ASSERT_EQ(::fstat(made.get(), &status), 0);
   EXPECT_EQ(status.st_ino, look("d").st_ino);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
-  EXPECT_FALSE(make_private_directory(directory.get(), "d"));
+  EXPECT_FALSE(create_private_directory(directory.get(), "d"));
   EXPECT_EQ(errno, EEXIST);
 }
 

@@ -286,12 +286,12 @@ TEST_F(TreeTest, TakesNamesOf255BytesAndOfAnyBytes) {
 
 TEST_F(TreeTest, LocatesWhatIsThereAndWhatIsNot) {
   stdfs::create_directory(root / "a");
-  const auto place = tree.locate("a/new", Links::follow);
-  ASSERT_TRUE(place);
-  EXPECT_EQ(place->name, "new");
-  EXPECT_FALSE(place->directory);
+  const auto location = tree.locate("a/new", Links::follow);
+  ASSERT_TRUE(location);
+  EXPECT_EQ(location->name, "new");
+  EXPECT_FALSE(location->directory);
   const UniqueFd directory{::open((root / "a").c_str(), O_PATH | O_CLOEXEC)};
-  EXPECT_TRUE(same_object(status_of(place->parent.get()).value(), status_of(directory.get()).value()));
+  EXPECT_TRUE(same_object(status_of(location->parent.get()).value(), status_of(directory.get()).value()));
   EXPECT_TRUE(tree.locate("a/new/", Links::follow)->directory);
   for (const std::string& path : {std::string{}, std::string{"."}, std::string{"a/.."}, std::string{"a/../."},
                                   root.string(), root.string() + "/"}) {
@@ -312,16 +312,16 @@ TEST_F(TreeTest, MakesMissingDirectoriesOnlyWhenAsked) {
   EXPECT_EQ(locate("x/y/z"), "path_not_found");
   EXPECT_FALSE(stdfs::exists(root / "x"));
   {
-    const auto place = tree.locate("x/y/z", Links::follow, Parents::make);
-    EXPECT_TRUE(place);
+    const auto location = tree.locate("x/y/z", Links::follow, Parents::make);
+    EXPECT_TRUE(location);
     EXPECT_TRUE(stdfs::is_directory(root / "x/y"));
     EXPECT_FALSE(stdfs::exists(root / "x/y/z"));
   }
   EXPECT_FALSE(stdfs::exists(root / "x")) << "nothing was put there";
   const mode_t mask = ::umask(027);
-  const auto place = tree.locate("u/v", Links::follow, Parents::make);
+  const auto location = tree.locate("u/v", Links::follow, Parents::make);
   ::umask(mask);
-  EXPECT_TRUE(place);
+  EXPECT_TRUE(location);
   EXPECT_EQ(stdfs::status(root / "u").permissions(), stdfs::perms{0750});
   EXPECT_EQ(locate("../up/z", Links::follow, Parents::make), "path_escapes_root");
   EXPECT_FALSE(stdfs::exists(top / "up"));
@@ -421,8 +421,8 @@ TEST_F(TreeTest, NeverLeavesTheRootWhileADirectoryIsSwappedForALink) {
     const std::string found = read(i % 2 == 0 ? "a/b/secret" : "a/b/../b/secret");
     ASSERT_NE(found, "secret");
     (found == "inside" ? inside : refused) += 1;
-    const auto place = tree.locate("a/b/new/x", Links::follow, Parents::make);
-    if (place) {
+    const auto location = tree.locate("a/b/new/x", Links::follow, Parents::make);
+    if (location) {
       ASSERT_FALSE(stdfs::exists(outside / "new"));
     }
   }

@@ -35,29 +35,29 @@ class ChangeTest : public test::Files {
 };
 
 TEST_F(ChangeTest, MakesDirectories) {
-  EXPECT_EQ(word(make_directory(tree, "a")), "ok");
-  EXPECT_EQ(word(make_directory(tree, "a")), "already_exists");
-  EXPECT_EQ(word(make_directory(tree, "x/y/z/")), "path_not_found");
-  EXPECT_TRUE(make_directory(tree, "x/y/z/", Parents::make)->created);
-  EXPECT_FALSE(make_directory(tree, "x/y/z", Parents::make)->created);
-  EXPECT_FALSE(make_directory(tree, ".", Parents::make)->created);
+  EXPECT_EQ(word(create_directory(tree, "a")), "ok");
+  EXPECT_EQ(word(create_directory(tree, "a")), "already_exists");
+  EXPECT_EQ(word(create_directory(tree, "x/y/z/")), "path_not_found");
+  EXPECT_TRUE(create_directory(tree, "x/y/z/", Parents::make)->created);
+  EXPECT_FALSE(create_directory(tree, "x/y/z", Parents::make)->created);
+  EXPECT_FALSE(create_directory(tree, ".", Parents::make)->created);
   EXPECT_TRUE(std::filesystem::is_directory(root / "x/y/z"));
   put(root / "f", "x");
-  EXPECT_EQ(word(make_directory(tree, "f", Parents::make)), "already_exists");
-  EXPECT_EQ(word(make_directory(tree, "f/x", Parents::make)), "not_a_directory");
-  EXPECT_EQ(word(make_directory(tree, "../x")), "path_escapes_root");
-  EXPECT_EQ(word(make_directory(tree, (library / "x").string())), "permission_denied");
+  EXPECT_EQ(word(create_directory(tree, "f", Parents::make)), "already_exists");
+  EXPECT_EQ(word(create_directory(tree, "f/x", Parents::make)), "not_a_directory");
+  EXPECT_EQ(word(create_directory(tree, "../x")), "path_escapes_root");
+  EXPECT_EQ(word(create_directory(tree, (library / "x").string())), "permission_denied");
 }
 
 TEST_F(ChangeTest, MakesLinksToAnywhereAndFollowsThemNowhereOutside) {
-  EXPECT_EQ(make_link(tree, "link", "../outside/secret")->entry.target, "../outside/secret");
+  EXPECT_EQ(create_link(tree, "link", "../outside/secret")->entry.target, "../outside/secret");
   EXPECT_EQ(word(open_to_read(tree, "link")), "path_escapes_root");
-  EXPECT_EQ(word(make_link(tree, "link", "x")), "already_exists");
-  EXPECT_EQ(word(make_link(tree, "a/b", "x")), "path_not_found");
-  EXPECT_EQ(word(make_link(tree, "a/b", "x", Parents::make)), "ok");
-  EXPECT_EQ(word(make_link(tree, "c", "")), "invalid_field");
-  EXPECT_EQ(word(make_link(tree, "c", std::string_view{"a\0b", 3})), "invalid_field");
-  EXPECT_EQ(word(make_link(tree, "c/", "x")), "is_a_directory");
+  EXPECT_EQ(word(create_link(tree, "link", "x")), "already_exists");
+  EXPECT_EQ(word(create_link(tree, "a/b", "x")), "path_not_found");
+  EXPECT_EQ(word(create_link(tree, "a/b", "x", Parents::make)), "ok");
+  EXPECT_EQ(word(create_link(tree, "c", "")), "invalid_field");
+  EXPECT_EQ(word(create_link(tree, "c", std::string_view{"a\0b", 3})), "invalid_field");
+  EXPECT_EQ(word(create_link(tree, "c/", "x")), "is_a_directory");
 }
 
 TEST_F(ChangeTest, SetsTheModeOfWhatALinkLeadsTo) {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/protocol/http/raw_client.hpp"
 #include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"

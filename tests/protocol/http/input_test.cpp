@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "base/deadline.hpp"
-#include "base/task_group.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::protocol {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/task.hpp"
+#include "base/async/task.hpp"
 #include "protocol/http/client.hpp"
-#include "protocol/http/server.hpp"
+#include "protocol/http/server/server.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/stream.hpp"

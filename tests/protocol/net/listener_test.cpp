@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "protocol/http/client.hpp"
 #include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/in_child.hpp"

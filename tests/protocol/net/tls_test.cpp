@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/protocol/http/raw_client.hpp"
 #include "tests/protocol/net/test_certificate.hpp"

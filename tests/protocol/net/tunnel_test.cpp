@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::protocol {

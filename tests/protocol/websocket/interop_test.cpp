@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "tests/support/reactor_test.hpp"

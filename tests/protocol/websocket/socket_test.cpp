@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/deadline.hpp"
-#include "base/event.hpp"
-#include "base/task_group.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::protocol {

@@ -9,7 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "base/beside.hpp"
+#include "base/async/beside.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "tests/support/reactor_test.hpp"
 

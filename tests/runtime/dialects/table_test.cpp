@@ -17,9 +17,9 @@ TEST(DialectTable, IsThePageThatTheLauncherGoesBy) {
   for (const Dialect& dialect : table()) {
     std::string ports;
     std::string spoken;
-    for (const Door& door : dialect.doors) {
-      ports += (ports.empty() ? "" : ", ") + std::to_string(door.port);
-      spoken += (spoken.empty() ? "" : ", ") + std::string{door.speaks};
+    for (const Endpoint& endpoint : dialect.endpoints) {
+      ports += (ports.empty() ? "" : ", ") + std::to_string(endpoint.port);
+      spoken += (spoken.empty() ? "" : ", ") + std::string{endpoint.speaks};
     }
     rows.add({test::code(dialect.name), ports, spoken});
   }

@@ -11,10 +11,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::array kOne{Door{.speaks = "HTTP", .port = 8888, .open = nullptr}};
-constexpr std::array kTwo{Door{.speaks = "REST", .port = 8080, .open = nullptr},
-                          Door{.speaks = "gRPC", .port = 9090, .open = nullptr}};
-constexpr std::array kKnown{Dialect{.name = "plain", .doors = kOne}, Dialect{.name = "double", .doors = kTwo}};
+constexpr std::array kOne{Endpoint{.speaks = "HTTP", .port = 8888, .open = nullptr}};
+constexpr std::array kTwo{Endpoint{.speaks = "REST", .port = 8080, .open = nullptr},
+                          Endpoint{.speaks = "gRPC", .port = 9090, .open = nullptr}};
+constexpr std::array kKnown{Dialect{.name = "plain", .endpoints = kOne}, Dialect{.name = "double", .endpoints = kTwo}};
 
 std::vector<std::string> addresses(const Wanted& one) {
   std::vector<std::string> texts;

@@ -5,8 +5,8 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/beside.hpp"
-#include "base/event.hpp"
+#include "base/async/beside.hpp"
+#include "base/async/event.hpp"
 #include "tests/protocol/http/raw_client.hpp"
 #include "tests/support/output_test.hpp"
 

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <optional>
 
-#include "base/blocking_pool.hpp"
-#include "base/event.hpp"
+#include "base/async/blocking_pool.hpp"
+#include "base/async/event.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/fake_root.hpp"
@@ -225,7 +225,7 @@ CO_TEST(MemoryGuard, RestsWhereThereIsNoLimit) {
 }
 
 TEST(MemoryOfEach, SumsTheResidentMemoryOfATree) {
-  test::Pipe pipe = test::make_pipe();
+  test::Pipe pipe = test::create_pipe();
   SpawnRequest request = test::testcmd({"stay"}, std::move(pipe.write));
   request.tag = TagSource{}.next();
   const Tag tag = request.tag;

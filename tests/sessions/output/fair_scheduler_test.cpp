@@ -4,7 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::sessions {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "tests/support/output_test.hpp"
 
 namespace skiff::sessions {

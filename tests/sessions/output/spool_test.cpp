@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/task_group.hpp"
+#include "base/async/task_group.hpp"
 #include "sessions/output/log.hpp"
 #include "tests/support/output_test.hpp"
 

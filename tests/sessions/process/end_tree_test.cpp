@@ -3,7 +3,7 @@
 
 #include "sessions/process/process_looks.hpp"
 #include "sessions/process/process_tree.hpp"
-#include "sessions/process/reaper.hpp"
+#include "sessions/spawn/reaper.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -66,7 +66,7 @@ struct Led {
   Led(Executor executor, std::string word) : reaper{executor} {
     SpawnRequest request = testcmd({std::move(word)});
     request.tag = tree.tag;
-    auto [read, write] = test::make_pipe();
+    auto [read, write] = test::create_pipe();
     out = std::move(read);
     request.out = std::move(write);
     request.announced = reaper.begin_spawn();
@@ -131,7 +131,7 @@ TEST(NestedAgent, MarksItsCommandsBelowItsOwnMark) {
   EXPECT_LT(tag, *own);
   EXPECT_GT(tag, Tag{1} << 40U);
   EXPECT_FALSE(belongs(*own, tag));
-  auto [read, write] = test::make_pipe();
+  auto [read, write] = test::create_pipe();
   request.out = std::move(write);
   Child child{std::move(request)};
   const std::string daemon = test::read_line(read.get());
@@ -148,7 +148,7 @@ CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
   request.env.add("LEAVE_THE_DAEMON=1");
   request.tag = new_tag();
   const Tag tag = request.tag;
-  auto [read, write] = test::make_pipe();
+  auto [read, write] = test::create_pipe();
   request.out = std::move(write);
   Child child{std::move(request)};
   const std::string output = test::read_all(read.get());

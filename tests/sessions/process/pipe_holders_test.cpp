@@ -51,7 +51,7 @@ TEST(PipeHolders, AreOthersToo) {
 }
 
 TEST(PipeHolders, AreNotThoseThatOnlyReadIt) {
-  test::Pipe pipe = test::make_pipe();
+  test::Pipe pipe = test::create_pipe();
   const ino_t inode = pipe_of(pipe.read.get());
   SpawnRequest request = test::testcmd({"stay"});
   request.in = std::move(pipe.read);

@@ -191,7 +191,7 @@ TEST(ProcessTree, SaysWhenALookLackedDescriptors) {
 TEST(ProcessTree, AsksNoFileThatIsNeitherPipeNorDevice) {
   const UniqueFd file{::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)};
   const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-  const auto pipe = test::make_pipe();
+  const auto pipe = test::create_pipe();
   const auto link = [](const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); };
   EXPECT_FALSE(leads_to_pipe_or_device(link(file)));
   EXPECT_TRUE(leads_to_pipe_or_device(link(null)));

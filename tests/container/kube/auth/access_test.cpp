@@ -47,7 +47,7 @@ TEST(Access, IsThatOfTheCurrentContext) {
 }
 
 TEST(Access, FollowsWhatTheUserAskedFor) {
-  const Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", kConfig}});
+  const net::Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", kConfig}});
   const Access other = find_access({.context = "other"}, environment).value();
   EXPECT_EQ(other.server.host, "d.example");
   EXPECT_EQ(other.namespace_name, "default");
@@ -136,7 +136,7 @@ TEST(Access, IsOverriddenWhole) {
   const std::string config =
       "current-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: "
       "{server: 'https://a', tls-server-name: of-a, insecure-skip-tls-verify: true}}]\n";
-  const Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", config}});
+  const net::Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", config}});
   const Access same = find_access({}, environment).value();
   EXPECT_TRUE(same.insecure_skip_tls_verify);
   EXPECT_EQ(same.tls_server_name, "of-a");

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <memory>
 
+#include "base/async/task_group.hpp"
 #include "base/clock.hpp"
-#include "base/task_group.hpp"
-#include "container/kube/time.hpp"
+#include "container/net/time.hpp"
 #include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -162,7 +162,7 @@ CO_TEST(Credentials, SayAsWhomInAllItsParts) {
 CO_TEST(Credentials, SendNothingInItsLastMoments) {
   const TemporaryDirectory directory;
   const auto soon = std::chrono::floor<std::chrono::seconds>(wall_now()) + std::chrono::seconds{4};
-  const Access access = counting(directory, format_time(soon));
+  const Access access = counting(directory, net::format_time(soon));
   Credentials credentials{executor, new_pool(), access};
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/task_group.hpp"
-#include "container/kube/auth/resolver.hpp"
+#include "base/async/task_group.hpp"
+#include "container/net/resolver.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -14,23 +14,23 @@ using namespace std::chrono_literals;
 using test::CannedServer;
 using test::RawClient;
 
-Url url_of(const CannedServer& server) {
+net::Url url_of(const CannedServer& server) {
   return server.access().server;
 }
 
 protocol::Resolver resolver() {
-  return system_resolver(std::make_shared<BlockingPool>("test", 1));
+  return net::system_resolver(std::make_shared<BlockingPool>("test", 1));
 }
 
 CO_TEST(Dial, GoesThroughAProxyByConnect) {
   // What follows the proxy's answer comes from the server behind it.
   CannedServer proxy{executor,
                      {{"HTTP/1.0 200 Connection established\r\nContent-Length: 0\r\n\r\n"}, {"the server", true}}};
-  Url way = url_of(proxy);
+  net::Url way = url_of(proxy);
   way.user = "me";
   way.password = "secret";
-  const Url server{.host = "api.example", .port = 6443};
-  protocol::Dialer dial = make_dialer(executor, resolver(), server, way);
+  const net::Url server{.host = "api.example", .port = 6443};
+  protocol::Dialer dial = create_dialer(executor, resolver(), server, way);
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(stream.has_value()) << stream.error().message;
   EXPECT_EQ(
@@ -46,8 +46,8 @@ CO_TEST(Dial, SaysThatAProxyRefuses) {
   CannedServer proxy{executor,
                      {{"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"},
                       {"HTTP/1.1 200 OK\r\n\r\nbytes of its own"}}};
-  const Url way = url_of(proxy);
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, way);
+  const net::Url way = url_of(proxy);
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, way);
   auto refused = co_await dial(5s);
   CO_ASSERT_TRUE(!refused.has_value());
   EXPECT_EQ(refused.error().code, Errc::unauthenticated);
@@ -73,7 +73,7 @@ struct CannedSocks {
       tasks.spawn("serve", serve(protocol::Stream{executor, std::move(socket), peer.text()}));
     }));
   }
-  [[nodiscard]] Url url() const {
+  [[nodiscard]] net::Url url() const {
     return {.tls = false, .socks = true, .host = "127.0.0.1", .port = listener->address().port()};
   }
   Task<> serve(protocol::Stream stream) {
@@ -100,7 +100,7 @@ CO_TEST(Dial, GoesThroughASocksProxyThatResolvesTheName) {
       {{"\x05\x01\x00"s, "\x05\x00"s},
        {"\x05\x01\x00\x03\x0b"s + "api.example" + "\x19\x2b"s, "\x05\x00\x00\x01\x7f\x00\x00\x01\x10\x20"s},
        {"hello", "the server"}}};
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, proxy.url());
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, proxy.url());
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(stream.has_value()) << stream.error().message;
   RawClient client{std::move(*stream)};
@@ -114,10 +114,10 @@ CO_TEST(Dial, TellsASocksProxyItsUser) {
                     {{"\x05\x02\x00\x02"s, "\x05\x02"s},
                      {"\x01\x02me\x06secret"s, "\x01\x00"s},
                      {"\x05\x01\x00\x01\x0a\x00\x00\x07\x01\xbb"s, "\x05\x05\x00\x03\x01x\x00\x00"s}}};
-  Url way = proxy.url();
+  net::Url way = proxy.url();
   way.user = "me";
   way.password = "secret";
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "10.0.0.7", .port = 443}, way);
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "10.0.0.7", .port = 443}, way);
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(!stream.has_value());
   EXPECT_EQ(stream.error().message,
@@ -127,9 +127,9 @@ CO_TEST(Dial, TellsASocksProxyItsUser) {
 
 CO_TEST(Dial, TakesNothingElseForASocksProxy) {
   CannedSocks other{executor, {{"\x05\x02\x00\x02"s, "HTTP/1.1 400 Bad Request\r\n\r\n"}}};
-  Url there = other.url();
+  net::Url there = other.url();
   there.user = "me";
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, there);
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, there);
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(!stream.has_value());
   EXPECT_EQ(stream.error().message, "the proxy " + there.authority() + " does not speak SOCKS 5");
@@ -137,8 +137,8 @@ CO_TEST(Dial, TakesNothingElseForASocksProxy) {
 }
 
 CO_TEST(Dial, RefusesAProxyBehindTlsWhenItIsDialled) {
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443},
-                                      Url{.host = "proxy.example", .port = 443});
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "api.example", .port = 6443},
+                                        net::Url{.host = "proxy.example", .port = 443});
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(!stream.has_value());
   EXPECT_EQ(stream.error().code, Errc::not_supported);
@@ -147,13 +147,13 @@ CO_TEST(Dial, RefusesAProxyBehindTlsWhenItIsDialled) {
 }
 
 CO_TEST(Dial, SaysThatAProxyIsAway) {
-  Url away;
+  net::Url away;
   {
     CannedServer proxy{executor, {}};
     away = url_of(proxy);
     co_await proxy.stop();
   }
-  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, away);
+  protocol::Dialer dial = create_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, away);
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(!stream.has_value());
   EXPECT_EQ(stream.error().message.find("the proxy " + away.authority() + " does not answer: connect to "), 0u)
@@ -162,9 +162,9 @@ CO_TEST(Dial, SaysThatAProxyIsAway) {
 
 CO_TEST(Dial, ResolvesTheServersName) {
   CannedServer server{executor, {{"hello", true}}};
-  Url url = url_of(server);
+  net::Url url = url_of(server);
   url.host = "localhost";
-  protocol::Dialer dial = make_dialer(executor, resolver(), url, std::nullopt);
+  protocol::Dialer dial = create_dialer(executor, resolver(), url, std::nullopt);
   auto stream = co_await dial(5s);
   CO_ASSERT_TRUE(stream.has_value()) << stream.error().message;
   RawClient client{std::move(*stream)};

@@ -96,11 +96,11 @@ struct GatewayScene {
     EXPECT_TRUE(sent.has_value());
   }
   static Task<> answer(GatewayScene* self, protocol::HttpExchange& http) {
-    EXPECT_TRUE(http.vouch().has_value());
-    auto placed = place(http.request(), kGatewayDomain);
-    EXPECT_TRUE(placed.has_value() && placed->has_value()) << http.request().host;
-    if (!placed || !*placed) co_return;
-    auto passed = co_await self->gateway.pass(http, **placed, self->permission);
+    EXPECT_TRUE(http.mark_authenticated().has_value());
+    auto destination = destination_of(http.request(), kGatewayDomain);
+    EXPECT_TRUE(destination.has_value() && destination->has_value()) << http.request().host;
+    if (!destination || !*destination) co_return;
+    auto passed = co_await self->gateway.pass(http, **destination, self->permission);
     self->outcome = passed ? "passed" : std::string{name(passed.error().code)};
     if (passed || http.status() != 0) co_return;
     (void)co_await http.respond({.status = 599, .body = self->outcome});

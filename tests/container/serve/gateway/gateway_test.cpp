@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/event.hpp"
+#include "base/async/event.hpp"
 #include "tests/container/serve/gateway/gateway_scene.hpp"
 #include "tests/support/reactor_test.hpp"
 

@@ -34,18 +34,18 @@ struct SocketEnds {
   protocol::Stream theirs;
 };
 
-const KeptConnections::Place kOfBox{.tenant = "a", .sandbox = "box", .run = "1", .port = 80};
+const KeptConnections::Key kOfBox{.tenant = "a", .sandbox = "box", .run = "1", .port = 80};
 
 CO_TEST(KeptConnections, GoToTheSamePlaceAndToOneAlone) {
   KeptConnections kept{executor, {}};
   SocketEnds ends{executor};
   const int fd = ends.ours.fd();
   kept.keep(kOfBox, ends.connection());
-  for (const KeptConnections::Place& elsewhere :
-       {KeptConnections::Place{.tenant = "b", .sandbox = "box", .run = "1", .port = 80},
-        KeptConnections::Place{.tenant = "a", .sandbox = "bo", .run = "1", .port = 80},
-        KeptConnections::Place{.tenant = "a", .sandbox = "box", .run = "2", .port = 80},
-        KeptConnections::Place{.tenant = "a", .sandbox = "box", .run = "1", .port = 81}}) {
+  for (const KeptConnections::Key& elsewhere :
+       {KeptConnections::Key{.tenant = "b", .sandbox = "box", .run = "1", .port = 80},
+        KeptConnections::Key{.tenant = "a", .sandbox = "bo", .run = "1", .port = 80},
+        KeptConnections::Key{.tenant = "a", .sandbox = "box", .run = "2", .port = 80},
+        KeptConnections::Key{.tenant = "a", .sandbox = "box", .run = "1", .port = 81}}) {
     EXPECT_FALSE(kept.take(elsewhere).has_value()) << elsewhere.tenant << elsewhere.sandbox << elsewhere.run;
   }
   auto taken = kept.take(kOfBox);
@@ -78,7 +78,7 @@ CO_TEST(KeptConnections, AreNotMoreThanTheirLimits) {
   for (int i = 0; i < 3; ++i) kept.keep(kOfBox, all[static_cast<std::size_t>(i)].connection());
   EXPECT_EQ(kept.size(), 2u);
   for (int i = 3; i < 5; ++i) {
-    KeptConnections::Place there = kOfBox;
+    KeptConnections::Key there = kOfBox;
     there.port = static_cast<std::uint16_t>(i);
     kept.keep(there, all[static_cast<std::size_t>(i)].connection());
   }

@@ -34,9 +34,9 @@ Result<std::optional<Previews::Shown>> shown(const Previews& previews, const Ask
                            asked.fields + "\r\n";
   const auto request = protocol::parse_request_head(head, 4000);
   EXPECT_TRUE(request.has_value()) << head;
-  const auto placed = place(*request, kPreviewDomain);
-  EXPECT_TRUE(placed.has_value() && placed->has_value()) << head;
-  return previews.shown(*request, **placed, asked.secure, asked.now);
+  const auto destination = destination_of(*request, kPreviewDomain);
+  EXPECT_TRUE(destination.has_value() && destination->has_value()) << head;
+  return previews.shown(*request, **destination, asked.secure, asked.now);
 }
 
 /// "redirect", "cookie", "nothing", or the error's code.
@@ -231,9 +231,9 @@ TEST(Previews, AreForHostsAlone) {
                            " HTTP/1.1\r\nHost: x\r\nCookie: " + cookie_of(previews) + "\r\n\r\n";
   const auto request = protocol::parse_request_head(head, 4000);
   ASSERT_TRUE(request.has_value());
-  const auto placed = place(*request, kPreviewDomain);
-  ASSERT_TRUE(placed.has_value() && placed->has_value());
-  const auto found = previews.shown(*request, **placed, true, kPreviewNow);
+  const auto destination = destination_of(*request, kPreviewDomain);
+  ASSERT_TRUE(destination.has_value() && destination->has_value());
+  const auto found = previews.shown(*request, **destination, true, kPreviewNow);
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->has_value()) << "below a path all sandboxes are one origin";
 }

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/async/blocking_pool.hpp"
+#include "base/small_file.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/key_stores.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/cli/serve_checks.hpp"
+#include "container/cluster/checks.hpp"
+#include "container/net/resolver.hpp"
+#include "container/sandbox/agent_checks.hpp"
+#include "container/serve/gateway/destination.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::size_t kMostAuthorities = std::size_t{1} << 20U;
+
+class Doctor final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "agent-image",
+             .environment = "SKIFF_AGENT_IMAGE",
+             .target = setting::Text{&agent_image_},
+             .value = "IMAGE",
+             .help = "Image that contains skiffd, as `up` would use it."},
+            {.flag = "serve",
+             .target = setting::Switch{&serve_},
+             .help = "Check what `skiff serve` needs instead: API keys, permissions in the tenants' namespaces, and "
+                     "with --url whether it answers."},
+            {.flag = "domain",
+             .environment = "SKIFF_SERVE_DOMAIN",
+             .target = setting::Text{&domain_},
+             .value = "DOMAIN",
+             .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (!serve_ && std::ranges::count(arguments.given, "--domain") > 0) {
+      co_return fail(Errc::invalid_field, "--domain is that of a server: add --serve", "--domain");
+    }
+    context.set_agent_image(agent_image_);
+    if (serve_) context.set_examines_url();
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    auto looked = serve_ ? examine_serve(&context, driver) : examine_driver(&context, driver);
+    SKIFF_CO_TRY(auto checks, co_await std::move(looked));
+    nlohmann::json items = nlohmann::json::array();
+    std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{driver->name()}}};
+    std::string remedies;
+    bool all_passed = true;
+    for (const Check& check : checks) {
+      items.push_back(
+          {{"what", check.what}, {"passed", check.passed}, {"detail", check.detail}, {"remedy", check.remedy}});
+      rows.push_back({check.what, check.passed ? "ok" : "FAILED", check.detail});
+      if (check.passed) continue;
+      all_passed = false;
+      remedies += "\n" + check.what + ": " + check.remedy + "\n";
+    }
+    const nlohmann::json value{{"driver", driver->name()}, {"passed", all_passed}, {"items", std::move(items)}};
+    SKIFF_CO_TRY_VOID(context.show(value, format_table(rows) + remedies, ""));
+    if (!all_passed) co_return fail(Errc::not_supported, "some checks failed");
+    co_return 0;
+  }
+
+ private:
+  static Task<Result<std::vector<Check>>> examine_driver(Context* context, Driver* driver) {
+    std::vector<Check> checks = co_await driver->examine();
+    // The first check says whether the host answers.
+    const bool answers = checks.front().passed;
+    // A skiffd that somebody else has started may have any version.
+    if (answers && driver->name() != "direct" && driver->name() != "serve")
+      checks.push_back(co_await examine_agents(driver, context->options().owner));
+    co_return checks;
+  }
+
+  Task<Result<std::vector<Check>>> examine_serve(Context* context, Driver* driver) const {
+    ServerAddress address{.url = context->options().url};
+    if (!domain_.empty()) {
+      SKIFF_CO_TRY(auto domain, serve::parse_domain(domain_));
+      address.domain = std::move(domain);
+    }
+    if (const std::string& file = context->options().agent_certificate_authority; !file.empty()) {
+      SKIFF_CO_TRY(auto pem, read_small_file(file, kMostAuthorities));
+      address.certificate_authority = std::move(pem);
+    }
+    address.resolver = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
+    SKIFF_CO_TRY(auto keys, co_await open_key_store(context));
+    std::vector<Check> checks;
+    const auto add = [&checks](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };
+    if (driver->name() == "local") {
+      checks.push_back((co_await examine_api_keys(keys.get())).check);
+    } else {
+      SKIFF_CO_TRY(auto cluster, context->cluster());
+      add(co_await examine_api_server(&cluster->client()));
+      if (checks.front().passed) {
+        KeysSeen seen = co_await examine_api_keys(keys.get());
+        checks.push_back(std::move(seen.check));
+        const auto kind = driver->name() == "claim" ? ClusterDriver::claim : ClusterDriver::pod;
+        add(co_await examine_tenants(cluster, kind, std::move(seen.tenants)));
+      }
+    }
+    add(co_await examine_addresses(context->executor(), std::move(address)));
+    co_return checks;
+  }
+
+  std::string agent_image_;
+  std::string domain_;
+  bool serve_ = false;
+};
+
+}  // namespace
+
+Command doctor_command() {
+  return {.name = "doctor",
+          .group = "Help",
+          .summary = "check that everything that the driver needs is available",
+          .text =
+              "To check a server in a cluster with the server's own permissions:\n"
+              "\n"
+              "  kubectl exec -n skiff-serve deploy/skiff-serve -- skiff doctor --serve",
+          .makes_sandboxes = true,
+          .make = &create_invocation<Doctor>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,71 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/flags/dry_run.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Network final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "network",
+             .target = setting::Text{&network_},
+             .value = "POLICY",
+             .help = "What the sandbox may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
+             .shown_default = "as it was"},
+            {.flag = "allow",
+             .target = setting::List{&allow_},
+             .value = "CIDR",
+             .help = "Only these addresses may reach the sandbox; 0.0.0.0/0 and ::/0 admit everyone.",
+             .shown_default = "as it was"},
+            dry_run_.row("Only print the policy as it would be.")};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string& name = arguments.words.at(0);
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    const bool changes = !dry_run_.is_wanted();
+    SKIFF_CO_TRY(auto now, co_await driver->set_network(name, changes ? network_ : "",
+                                                        changes ? allow_ : std::vector<std::string>{}));
+    if (!changes) {
+      if (!network_.empty()) now.network = network_;
+      if (!allow_.empty()) now.allow = allow_;
+      SKIFF_CO_TRY_VOID(check_pod_options(now));
+    }
+    const nlohmann::json value{{"name", name}, {"network", now.network}, {"allow", now.allow}};
+    std::string from;
+    for (const std::string& cidr : now.allow) from += (from.empty() ? "" : ", ") + cidr;
+    const std::string line =
+        name + " may reach: " + now.network + "; may be reached from: " + (from.empty() ? "everywhere" : from) + "\n";
+    SKIFF_CO_TRY_VOID(context.show(value, line, name + "\n"));
+    co_return 0;
+  }
+
+ private:
+  std::string network_;
+  std::vector<std::string> allow_;
+  DryRun dry_run_;
+};
+
+}  // namespace
+
+Command network_command() {
+  return {
+      .name = "network",
+      .group = "Sandboxes",
+      .summary = "change what a sandbox in a cluster may reach, and who may reach it",
+      .text =
+          "The change takes effect immediately if the cluster enforces NetworkPolicy, and survives stop and start.\n"
+          "Without flags skiff shows the current policy. Access through the API server (port-forward, proxy) is not\n"
+          "restricted.\n"
+          "\n"
+          "  skiff network demo --allow 203.0.113.7/32 --network dns",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+      .make = &create_invocation<Network>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,223 @@
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/async/blocking_pool.hpp"
+#include "base/async/event.hpp"
+#include "base/log/log.hpp"
+#include "base/small_file.hpp"
+#include "container/cli/cluster_accounts.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/flags/spec_flags.hpp"
+#include "container/cli/hosted_tenants.hpp"
+#include "container/cli/key_stores.hpp"
+#include "container/cli/output/output.hpp"
+#include "container/kube/objects/yaml.hpp"
+#include "container/net/proxy.hpp"
+#include "container/net/resolver.hpp"
+#include "container/process/open_files.hpp"
+#include "container/serve/gateway/destination.hpp"
+#include "container/serve/server.hpp"
+#include "container/trace/span_export.hpp"
+#include "container/trace/trace_settings.hpp"
+#include "protocol/net/listener.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::size_t kLongestTemplates = std::size_t{1} << 20U;
+
+/// The first signal asks the server to stop; further ones end it at once, like any command.
+class StopSignal {
+ public:
+  explicit StopSignal(Context& context) : signals_{context.signals()}, asked_{context.executor()} {
+    signals_.relay_to([this](int signal) {
+      if (signal != SIGTERM && signal != SIGINT) return;
+      if (is_asked_) signals_.interrupt(signal);
+      is_asked_ = true;
+      asked_.notify_all();
+    });
+  }
+  ~StopSignal() { signals_.relay_to({}); }
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  Task<> asked() {
+    while (!is_asked_) co_await asked_.wait();
+  }
+
+ private:
+  Signals& signals_;
+  Event asked_;
+  bool is_asked_ = false;
+};
+
+class Serve final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    std::vector<Setting> rows{
+        {.flag = "listen",
+         .environment = "SKIFF_SERVE_LISTEN",
+         .target = setting::List{&listen_},
+         .value = "ADDR:PORT",
+         .help = "Address to listen on, for HTTP: put a TLS proxy in front. Port 0 selects a free port."},
+        {.flag = "domain",
+         .environment = "SKIFF_SERVE_DOMAIN",
+         .target = setting::Text{&domain_},
+         .value = "DOMAIN",
+         .help = "Domain of the hosts PORT-SANDBOX.DOMAIN; point the DNS record *.DOMAIN to the server."},
+        {.flag = "templates",
+         .environment = "SKIFF_SERVE_TEMPLATES",
+         .target = setting::Text{&templates_},
+         .value = "FILE",
+         .help = "YAML file of templates, NAME: {image, env, pod}. The flags for new sandboxes define the template "
+                 "`base`."},
+        {.flag = "behind-proxy",
+         .target = setting::Switch{&behind_proxy_},
+         .help = "Trust and forward the X-Forwarded-* fields of a proxy in front of the server."},
+        {.flag = "service-accounts",
+         .environment = "SKIFF_SERVE_SERVICE_ACCOUNTS",
+         .target = setting::Switch{&service_accounts_},
+         .value = "",
+         .group = "",
+         .help = "Also accept tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
+        {.flag = "drain-timeout",
+         .target = setting::Duration{&drain_, 0ms, std::chrono::hours{1}},
+         .value = "TIME",
+         .help = "How long running requests may take when the server stops."}};
+    for (Setting& row : spec_.rows_of_a_pool()) rows.push_back(std::move(row));
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    raise_open_files();
+    SKIFF_CO_TRY(auto templates, read_templates(arguments));
+    std::string domain;
+    if (!domain_.empty()) {
+      SKIFF_CO_TRY(domain, serve::parse_domain(domain_));
+    }
+    context.set_serves_others();
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
+    context.tell_notice(*driver);
+    SKIFF_CO_TRY(auto ring, co_await keys->read());
+    if (ring.keys.empty())
+      say("there are no API keys yet: `skiff key create NAME` creates one (" + keys->place() + ")");
+    std::optional<ClusterAccounts> reviewer;
+    std::optional<serve::AccountCache> accounts;
+    if (service_accounts_) {
+      if (driver->name() == "local") {
+        co_return fail(Errc::not_supported, "--service-accounts needs a cluster", "--service-accounts");
+      }
+      SKIFF_CO_TRY(auto cluster, context.cluster());
+      reviewer.emplace(cluster);
+      accounts.emplace(context.executor(), &*reviewer);
+    }
+    SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
+    log::configure(log::Level::info, log::Form::json);
+    const auto slots =
+        protocol::slots_within(most_open_files(), protocol::SlotLimits{}.authenticated, protocol::LeadTo::another);
+    log::info("serving", {{"connections", slots.authenticated}, {"open_files", most_open_files()}});
+    HostedTenants tenants{&context};
+    auto spans = open_export(context);
+    serve::Service service{context.executor(),
+                           &tenants,
+                           keys.get(),
+                           std::move(templates),
+                           {.domain = domain,
+                            .is_local = driver->name() == "local",
+                            .behind_proxy = behind_proxy_,
+                            .spans = spans.get(),
+                            .kept = most_open_files() / 8}};
+    if (accounts) service.keys().accept(&*accounts);
+    StopSignal stop{context};
+    std::exception_ptr failure;
+    Result<> served;
+    if (spans) spans->start();
+    try {
+      served = co_await serve::serve_until(stop.asked(), &service, std::move(listeners),
+                                           {.slots = slots, .drain_time = drain_});
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    co_await tenants.close();
+    if (spans) co_await spans->stop();
+    if (failure) std::rethrow_exception(failure);
+    if (!served) co_return std::unexpected{std::move(served.error())};
+    co_return 0;
+  }
+
+ private:
+  /// Opens the export of spans; null where nothing is traced.
+  static std::unique_ptr<SpanExport> open_export(const Context& context) {
+    auto configuration = read_trace_settings(net::process_environment);
+    if (!context.options().quiet) {
+      for (const std::string& warning : configuration.warnings) say(warning);
+    }
+    if (!configuration.settings) return nullptr;
+    auto pool = std::make_shared<BlockingPool>("resolver", 1);
+    return std::make_unique<SpanExport>(context.executor(), net::system_resolver(pool),
+                                        std::move(*configuration.settings));
+  }
+
+  Result<serve::Templates> read_templates(const SettingsTable::Arguments& arguments) const {
+    SKIFF_TRY(auto base, spec_.spec({}, {}, arguments.given));
+    nlohmann::json further;
+    if (!templates_.empty()) {
+      SKIFF_TRY(auto text, read_small_file(templates_, kLongestTemplates));
+      SKIFF_TRY(further, kube::parse_yaml(text));
+    }
+    return serve::Templates::create(base, further);
+  }
+
+  Result<std::vector<std::shared_ptr<protocol::Listener>>> open_listeners(Executor executor) const {
+    std::vector<protocol::Address> addresses;
+    for (const std::string& text : listen_) {
+      SKIFF_TRY(auto address, protocol::Address::parse(text));
+      addresses.push_back(std::move(address));
+    }
+    std::vector<std::shared_ptr<protocol::Listener>> listeners;
+    for (const protocol::Address& address : addresses) {
+      SKIFF_TRY(auto listener, protocol::Listener::open(executor, address, protocol::any_address(address, addresses)));
+      const std::string at = listener->address().text();
+      SKIFF_TRY_VOID(print("skiff serves on " + std::string{address.is_unix() ? "" : "http://"} + at + "\n"));
+      listeners.push_back(std::move(listener));
+    }
+    return listeners;
+  }
+
+  SpecFlags spec_;
+  std::vector<std::string> listen_{"127.0.0.1:7080"};
+  std::string domain_;
+  std::string templates_;
+  std::chrono::milliseconds drain_{30'000};
+  bool behind_proxy_ = false;
+  bool service_accounts_ = false;
+};
+
+}  // namespace
+
+Command serve_command() {
+  return {.name = "serve",
+          .group = "Operators",
+          .summary = "serve sandboxes over HTTP to clients with an API key",
+          .text =
+              "E2B's SDKs create, use and remove sandboxes through this server, without a kubeconfig (docs/serve.md).\n"
+              "\n"
+              "  export SKIFF_DRIVER=local\n"
+              "  export E2B_API_KEY=$(skiff key create me)\n"
+              "  skiff serve --listen 127.0.0.1:7080",
+          .traces_requests = true,
+          .makes_sandboxes = true,
+          .make = &create_invocation<Serve>};
+}
+
+}  // namespace skiff::container

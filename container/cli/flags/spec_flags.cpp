@@ -1,0 +1,143 @@
+#include "container/cli/flags/spec_flags.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/small_file.hpp"
+#include "container/drivers/local/state_directory.hpp"
+#include "container/sandbox/pools.hpp"
+#include "protocol/json/utf8.hpp"
+
+namespace skiff::container {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
+
+/// The entries of a file, as docker reads it: one per line, without the blanks before it; empty lines and lines that
+/// begin with # are skipped. Some editors put a byte order mark before the first line.
+Result<std::vector<std::string>> read_env_file(const std::string& path) {
+  SKIFF_TRY(auto text, read_small_file(path, kLongestEnvFile));
+  std::vector<std::string> entries;
+  std::string_view rest{text};
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty() && line.front() != '#') entries.emplace_back(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::vector<Setting> SpecFlags::rows() {
+  std::vector<Setting> rows{
+      {.flag = "image",
+       .environment = "SKIFF_IMAGE",
+       .target = setting::Text{&image_},
+       .value = "IMAGE",
+       .help = "Container image, except with the local driver. Any image works: skiff adds skiffd to it.",
+       .shown_default = "python:3.12-slim"},
+      {.flag = "env",
+       .target = setting::List{&env_},
+       .value = "NAME=VALUE",
+       .help = "Variable for all commands, readable by everyone who may view the sandbox; NAME alone takes its value "
+               "from skiff's environment.",
+       .letter = 'e'},
+      {.flag = "env-file",
+       .target = setting::Text{&env_file_},
+       .value = "FILE",
+       .help = "File with further variables, one per line."},
+      {.flag = "label",
+       .environment = "SKIFF_LABEL",
+       .target = setting::List{&labels_},
+       .value = "NAME=VALUE",
+       .help = "Label, for `skiff ps --label NAME=VALUE`. skiff sets a label with a domain (example.org/team) "
+               "unchanged on the sandbox's objects.",
+       .letter = 'l'},
+      {.flag = "ttl",
+       .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
+       .value = "TIME",
+       .help = "The sandbox ends by itself after this time, for example 90s, 1h, 7d. 0: never."},
+      {.flag = "idle-ttl",
+       .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
+       .value = "TIME",
+       .help = "The sandbox ends by itself after this time without a request or a live command. 0: never."},
+      {.flag = "wait",
+       .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
+       .value = "TIME",
+       .help = "How long to wait until the sandbox answers."},
+  };
+  std::ranges::move(pod_.rows(), std::back_inserter(rows));
+  return rows;
+}
+
+std::vector<Setting> SpecFlags::rows_of_a_pool() {
+  std::set<std::string_view> of_one{"label", "ttl", "idle-ttl"};
+  for_each_pod_option([&](const auto& option) {
+    if (option.is_of_one) of_one.insert(option.flag);
+  });
+  std::vector<Setting> rows = this->rows();
+  std::erase_if(rows, [&](const Setting& row) { return of_one.contains(row.flag); });
+  return rows;
+}
+
+Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries) {
+  std::map<std::string, std::string> env;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const std::string name = entry.substr(0, equals);
+    if (name.empty()) return fail(Errc::invalid_field, "--env \"" + entry + "\": expected NAME=VALUE", "--env");
+    if (const std::size_t blank = name.find_first_of(" \t\r\n"); blank != std::string::npos) {
+      const std::string why = name.starts_with("export ") ? ": omit export, because no shell reads this file"
+                                                          : ": the name of a variable must not contain blanks";
+      return fail(Errc::invalid_field, std::string{"--env \""}.append(entry).append("\"").append(why), "--env");
+    }
+    const char* const here = equals < entry.size() ? entry.c_str() + equals + 1 : std::getenv(name.c_str());
+    if (here == nullptr) continue;
+    if (!protocol::is_valid_utf8(name) || !protocol::is_valid_utf8(here)) {
+      return fail(Errc::invalid_field, "--env " + protocol::to_valid_utf8(name) + ": expected UTF-8", "--env");
+    }
+    env[name] = here;
+  }
+  return env;
+}
+
+Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::span<const std::string> given) const {
+  std::vector<std::string> entries;
+  if (!env_file_.empty()) {
+    SKIFF_TRY(entries, read_env_file(env_file_));
+  }
+  entries.insert(entries.end(), env_.begin(), env_.end());
+  SKIFF_TRY(auto env, parse_env(entries));
+  for (const auto& [variable, value] : env) {
+    if (!variable.starts_with("SKIFF_")) continue;
+    return fail(Errc::invalid_field,
+                "--env " + variable +
+                    ": variables that begin with SKIFF_ configure the agent and never reach a command; in a cluster "
+                    "--pod-overrides can set them",
+                "--env");
+  }
+  SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(env)};
+  SKIFF_TRY(spec.labels, parse_pairs(labels_, "--label"));
+  if (ttl_ > 0ms) spec.lease.ttl = ttl_;
+  if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
+  spec.wait = wait_;
+  SKIFF_TRY(spec.pod, pod_.options());
+  // Without a name a template is wanted, and not a sandbox from one.
+  const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
+  if (!spec.name.empty() && is_from_pool) leave_to_the_pool(spec, given);
+  return spec;
+}
+
+}  // namespace skiff::container

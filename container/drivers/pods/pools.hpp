@@ -1,0 +1,112 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async/task_group.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/reach.hpp"
+#include "container/drivers/pods/pool_record.hpp"
+#include "container/sandbox/pools.hpp"
+
+namespace skiff::container {
+
+/// A sandbox from a pool: it belongs to the caller, and its agent has the caller's environment, labels and lease.
+struct TakenSandbox {
+  kube::Object pod;
+  std::string id;
+};
+
+/// A Pod with its new names and owner, which its agent does not know yet.
+struct ClaimedPod {
+  kube::Object pod;
+  std::optional<std::size_t> left = {};  ///< number of other waiting members, ready or not; empty: not all were read
+};
+
+/// Pools without a controller: a caller that takes a Pod creates the next one. Reactor thread only; the arguments must
+/// outlive it.
+class PodPools final : public Pools {
+ public:
+  PodPools(Cluster* cluster, Reach* reach) : cluster_{cluster}, reach_{reach}, successors_{cluster->executor()} {}
+  /// Waits for the successors of taken Pods; call it before the object is destroyed.
+  [[nodiscard]] Task<> close();
+
+  [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                               Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+  [[nodiscard]] Task<Result<PoolHealth>> heal() override;
+
+  /// The spec with the pool's decisions, as a Pod of its own would need it. `invalid_field` if it asks for another Pod
+  /// than the pool's.
+  [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
+  /// Applies the network policy of the sandbox with that id.
+  using Limit = std::function<Task<Result<>>(std::string id)>;
+
+  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and creates its
+  /// successor, without waiting for that. From then on `record` owns the Pod. nullopt if none is ready: create a cold
+  /// one, and report it. A failed or cancelled call leaves no Pod.
+  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record, Limit limit);
+
+  /// The first half of `take`. Without a record the Pod has no owner, and the caller must remove it.
+  [[nodiscard]] Task<Result<std::optional<ClaimedPod>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
+  /// Creates missing members, and removes surplus ones.
+  [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
+
+ private:
+  /// The current state of a pool.
+  struct View {
+    PoolSpec pool;
+    kube::Object record;
+    std::vector<kube::Object> pods = {};
+  };
+  /// Reads a pool without its Pods.
+  [[nodiscard]] Task<Result<View>> find(std::string name);
+  /// Reads a pool with all Pods, also those that were taken.
+  [[nodiscard]] Task<Result<View>> look(std::string name);
+  /// The values for a new Pod that are not in its spec.
+  [[nodiscard]] Task<Result<ManifestContext>> member_context();
+  /// Fills a pool in the background. One task at a time fills a pool; further calls make it run once more.
+  void want_filled(std::string name);
+  [[nodiscard]] Task<> fill_in_turn(std::string name);
+  void note_filling(const std::string& name, std::string trouble);
+  [[nodiscard]] Task<std::string> why_short(const View* view);
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list_quickly();
+  [[nodiscard]] Task<> create_successor(std::string name, std::optional<std::size_t> left);
+  [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
+  [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
+  [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
+  [[nodiscard]] Task<Result<>> create_policy(const PoolSpec* pool);
+  [[nodiscard]] Task<Result<PoolStatus>> create_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
+                                                         Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> scale_and_fill(std::string name, unsigned size, SteadyTime deadline,
+                                                        Progress progress);
+  [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
+  [[nodiscard]] Task<Result<>> create_record(const PoolSpec* wanted, std::string creation);
+  /// Removes the pool if it is that of `creation`.
+  [[nodiscard]] Task<Result<bool>> take_back(std::string name, std::string creation,
+                                             std::chrono::milliseconds patience);
+  [[nodiscard]] Task<Result<bool>> remove_within(std::string name, std::chrono::milliseconds patience);
+
+  Cluster* cluster_;
+  Reach* reach_;
+  TaskGroup successors_;
+  std::map<std::string, bool, std::less<>> fillers_;  ///< pools that are being filled; true: fill once more afterwards
+  std::map<std::string, std::string, std::less<>> troubles_;  ///< why pools cannot be filled, by pool
+  bool is_kept_ = false;                                      ///< this process checks the pools regularly
+  std::uint64_t failures_ = 0;                                ///< number of failed attempts to fill a pool
+  std::map<std::string, unsigned, std::less<>> sizes_;        ///< sizes of pools when their specs were last read
+};
+
+}  // namespace skiff::container

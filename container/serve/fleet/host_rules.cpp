@@ -1,0 +1,48 @@
+#include "container/serve/fleet/host_rules.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+/// Grace for the processes of a sandbox that its client removes, and so does not need any more.
+constexpr std::chrono::seconds kRemovalGrace{2};
+
+/// True if agent-sandbox's controller manages the Pods.
+bool has_controller(const Driver& driver) {
+  return driver.name() == "claim";
+}
+
+}  // namespace
+
+bool is_claimed(const Driver& driver, const SandboxSpec& spec) {
+  return has_controller(driver) && (!spec.pod.pool.empty() || !spec.pod.template_name.empty());
+}
+
+Removal swift_removal(const Driver& driver) {
+  Removal how;
+  if (!has_controller(driver)) how.grace = kRemovalGrace;
+  return how;
+}
+
+Result<> check_removal(const Driver& driver, const Removal& how) {
+  if (!how.grace || !has_controller(driver)) return {};
+  return fail(Errc::not_supported, "agent-sandbox's controller decides how long sandboxes have to end: omit grace_ms",
+              "grace_ms");
+}
+
+Result<> check_request(const Driver& driver, const SandboxSpec& spec, const CreateRequest& request) {
+  if (!is_claimed(driver, spec)) return {};
+  if (request.network) {
+    return fail(Errc::not_supported,
+                "this template belongs to agent-sandbox, which decides the network: choose another template",
+                "network");
+  }
+  if (request.on_end == OnEnd::stop) {
+    return fail(Errc::not_supported,
+                "this template belongs to agent-sandbox, and a claim is deleted with its files when its lease ends: "
+                "choose another template",
+                "on_end");
+  }
+  return {};
+}
+
+}  // namespace skiff::container::serve

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/api/answers/answer.hpp"
+#include "runtime/api/answers/command_answer.hpp"
+#include "sessions/command.hpp"
+#include "sessions/output/log.hpp"
+
+/// The events of streams and WebSockets, each described once: they are written, and the documents describe them, by
+/// these rows.
+namespace skiff::runtime::api {
+
+/// Whether an event says which of a connection's channels it is about.
+enum class OnChannel : std::uint8_t { where_there_are_several, always, never };
+
+/// An event about an S. In front of its rows stand `type`, the word that tells events apart, and the channel.
+template <class S>
+struct EventAnswer {
+  std::string_view name;  ///< of its schema
+  std::string_view type;
+  std::string_view help;
+  Answer<S> members;
+  OnChannel channel = OnChannel::where_there_are_several;
+};
+
+/// An event whose type says all.
+struct Nothing {};
+
+struct StartOf {
+  const sessions::Command& command;
+  std::string_view instance;
+};
+
+/// A piece of one stream's output: a character that an earlier item had begun, and what follows.
+struct OutputOf {
+  const sessions::LogItem& item;
+  std::uint64_t offset;
+  std::string_view begun;
+  std::string_view bytes;
+  bool is_text;
+};
+
+[[nodiscard]] const EventAnswer<StartOf>& started_event();
+[[nodiscard]] const EventAnswer<OutputOf>& output_event();
+[[nodiscard]] const EventAnswer<sessions::LogItem>& gap_event();
+[[nodiscard]] const EventAnswer<sessions::ExitStatus>& exit_event();
+[[nodiscard]] const EventAnswer<sessions::OutputTotals>& end_event();
+[[nodiscard]] const EventAnswer<Error>& error_event();
+/// The answer to a ping, whose `data` it repeats.
+[[nodiscard]] const EventAnswer<std::string_view>& pong_event();
+
+/// A channel is closed, its command goes on.
+[[nodiscard]] const EventAnswer<Nothing>& detached_event();
+[[nodiscard]] const EventAnswer<Nothing>& keepalive_event();
+
+/// The beginning of an event: all that stands in front of its rows, with the brace.
+void append_event_head(std::string& out, std::string_view type, std::optional<std::uint32_t> channel);
+
+/// The whole event, on one line.
+template <class S>
+[[nodiscard]] std::string event_text(const EventAnswer<S>& event, const S& of,
+                                     std::optional<std::uint32_t> channel = {}) {
+  std::string text;
+  append_event_head(text, event.type, channel);
+  event.members.append_members(text, of);
+  text += '}';
+  return text;
+}
+
+[[nodiscard]] std::string_view stream_name(sessions::Stream stream) noexcept;
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,106 @@
+#include "runtime/api/files/search/search_records.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using fs::GlobMatch;
+using fs::GlobSummary;
+using fs::GrepMatch;
+using fs::GrepSummary;
+using fs::WalkEntry;
+
+constexpr std::string_view kPathHelp = "From the session's root, as it was asked for";
+constexpr std::string_view kPathBytesHelp = "Instead of path, where that is not UTF-8";
+constexpr std::string_view kTruncatedHelp = "There are more matches than the limit";
+
+std::string_view word(WalkEntry::Kind kind) {
+  switch (kind) {
+    case WalkEntry::Kind::file:
+      return "file";
+    case WalkEntry::Kind::directory:
+      return "directory";
+    case WalkEntry::Kind::link:
+      return "symlink";
+    case WalkEntry::Kind::other:
+      break;
+  }
+  return "other";
+}
+
+/// Absent without any.
+const std::vector<std::string>* lines(const std::vector<std::string>& some) {
+  return some.empty() ? nullptr : &some;
+}
+
+}  // namespace
+
+const Answer<GlobMatch>& glob_match_answer() {
+  static const Answer<GlobMatch> answer{
+      "GlobMatch",
+      {{"path", [](const GlobMatch& match) { return text_of(match.path); }, kPathHelp},
+       {"path_base64", [](const GlobMatch& match) { return bytes_of(match.path); }, kPathBytesHelp},
+       {"type",
+        [](const GlobMatch& match) { return word(match.kind); },
+        {},
+        [] { return one_of({"file", "directory", "symlink", "other"}); }}}};
+  return answer;
+}
+
+const EventAnswer<GlobSummary>& glob_summary() {
+  static const EventAnswer<GlobSummary> event{
+      .name = "GlobSummary",
+      .type = "summary",
+      .help = "The last line.",
+      .members = {{},
+                  {{"matches", [](const GlobSummary& of) { return of.matches; }},
+                   {"unreadable", [](const GlobSummary& of) { return of.unreadable; },
+                    "Directories that could not be read"},
+                   {"truncated", [](const GlobSummary& of) { return of.truncated; }, kTruncatedHelp}}},
+      .channel = OnChannel::never};
+  return event;
+}
+
+const Answer<GrepMatch>& grep_match_answer() {
+  static const Answer<GrepMatch> answer{
+      "GrepMatch",
+      {{"path", [](const GrepMatch& match) { return text_of(match.path); }, kPathHelp},
+       {"path_base64", [](const GrepMatch& match) { return bytes_of(match.path); }, kPathBytesHelp},
+       {"line_number", [](const GrepMatch& match) { return match.line.line_number; }, "From 1"},
+       {"column", [](const GrepMatch& match) { return match.line.column; },
+        "Of the match's first byte in the line, from 1"},
+       {"text", [](const GrepMatch& match) { return text_of(match.line.text); }, "The line without its end"},
+       {"text_base64", [](const GrepMatch& match) { return bytes_of(match.line.text); },
+        "Instead of text, where that is not UTF-8"},
+       {"text_column",
+        [](const GrepMatch& match) { return match.line.cut ? std::optional{match.line.text_column} : std::nullopt; },
+        "Of a line that was cut: the column where text begins"},
+       {"cut", [](const GrepMatch& match) { return match.line.cut ? std::optional{true} : std::nullopt; },
+        "true: the line is too long, text is the part around the match"},
+       {"before", [](const GrepMatch& match) { return lines(match.line.before); },
+        "Lines before it, as many as were asked for"},
+       {"after", [](const GrepMatch& match) { return lines(match.line.after); }, "Lines behind it"}}};
+  return answer;
+}
+
+const EventAnswer<GrepSummary>& grep_summary() {
+  static const EventAnswer<GrepSummary> event{
+      .name = "GrepSummary",
+      .type = "summary",
+      .help = "The last line.",
+      .members = {{},
+                  {{"files", [](const GrepSummary& of) { return of.files; }, "With a match"},
+                   {"matches", [](const GrepSummary& of) { return of.matches; }},
+                   {"searched", [](const GrepSummary& of) { return of.searched; },
+                    "Files that were searched to their end"},
+                   {"unreadable", [](const GrepSummary& of) { return of.unreadable; },
+                    "Files and directories that could not be read"},
+                   {"too_large", [](const GrepSummary& of) { return of.too_large; },
+                    "Files that were skipped because of their size"},
+                   {"binary", [](const GrepSummary& of) { return of.binary; },
+                    "Files that were left out because of a zero byte: binary ones, and texts in UTF-16"},
+                   {"truncated", [](const GrepSummary& of) { return of.truncated; }, kTruncatedHelp}}},
+      .channel = OnChannel::never};
+  return event;
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,180 @@
+#include "runtime/dialects/e2b/files/files.hpp"
+
+#include <set>
+#include <utility>
+
+#include "fs/content/read.hpp"
+#include "fs/content/write.hpp"
+#include "protocol/http/multipart/body.hpp"
+#include "protocol/http/target.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/files/transfer.hpp"
+#include "runtime/dialects/e2b/files/entry_info.hpp"
+#include "runtime/dialects/e2b/files/gunzip.hpp"
+#include "runtime/dialects/e2b/files/user_context.hpp"
+
+namespace skiff::runtime::dialects::e2b {
+namespace {
+
+constexpr std::string_view kPart = "file";
+
+/// The place of who asks, when the token or the signature is right.
+Task<Result<UserContext>> enter(Call* call, std::string_view operation) {
+  const auto& head = call->request.http.request();
+  SKIFF_CO_TRY(const bool is_known, call->state.access.check_file(head, operation));
+  SKIFF_CO_TRY_VOID(call->request.http.mark_authenticated());
+  call->request.caller.identity.anonymous = !is_known;
+  std::string user{head.target.parameter("username").value_or("")};
+  // What was signed says whose file it is; whoever has got the link says nothing.
+  if (user.empty() && !call->state.access.is_signed(head)) {
+    SKIFF_CO_TRY(user, basic_user(head.headers));
+  }
+  co_return co_await find_user(call, std::move(user));
+}
+
+/// As RFC 6266 has it; names that are not plain by RFC 8187.
+std::string disposition(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string encoded = protocol::percent_encode(name);
+  if (encoded == name) return "inline; filename=\"" + encoded + '"';
+  return "inline; filename*=utf-8''" + encoded;
+}
+
+/// A file on its way to its place.
+struct Upload {
+  std::string path;  ///< absolute
+  std::optional<fs::DirectoryToFill> made;
+  fs::Writer writer;
+  fs::Rights rights;
+};
+Task<Result<Upload>> begin_upload(Call* call, const UserContext* place, const Metadata* metadata, std::string given) {
+  if (given.empty()) co_return fail(Errc::missing_field, "path: this parameter is needed", "path");
+  SKIFF_CO_TRY(auto path, place->resolve(given));
+  auto begin = [&](const fs::Tree& in, fs::Rights rights) -> Result<Upload> {
+    if (const auto there = fs::look_at(in, path, fs::Links::follow);
+        there && there->entry.type == fs::EntryType::directory) {
+      return fail(Errc::is_a_directory, '"' + path + "\" is a directory");
+    }
+    SKIFF_TRY(auto made, place->create_directories(in, path.substr(0, path.rfind('/'))));
+    fs::WriteOptions options{.attributes = place->owner()};
+    options.attributes.not_kept = kMetadataAttribute;
+    SKIFF_TRY(auto writer, fs::Writer::begin(in, path, std::move(options)));
+    SKIFF_TRY_VOID(set_metadata(writer.fd(), *metadata));
+    return Upload{.path = path, .made = std::move(made), .writer = std::move(writer), .rights = rights};
+  };
+  auto work = [&] { return place->change(path, begin); };
+  auto upload = co_await call->agent().disk.run(std::move(work));
+  if (!upload) upload.error() = place->explain(std::move(upload.error()), path);
+  co_return upload;
+}
+
+Task<Result<>> commit(Call* call, const UserContext* place, Upload* upload) {
+  auto finish = [&] { return upload->writer.commit(); };
+  auto work = [&] { return fs::go_on_for(place->asker, upload->rights, upload->path, finish); };
+  SKIFF_CO_TRY_VOID(co_await call->agent().disk.run(std::move(work)));
+  co_return Result<>{};
+}
+
+void append_uploaded(std::string& out, const std::string& path, const Metadata& metadata) {
+  if (out.ends_with('}')) out += ',';
+  out += '{';
+  protocol::append_json_text(out, "path", path);
+  protocol::append_json_text(out, "name", path.substr(path.rfind('/') + 1));
+  protocol::append_json_text(out, "type", "file");
+  if (!metadata.empty()) {
+    protocol::append_json_key(out, "metadata");
+    append_metadata(out, metadata);
+  }
+  out += '}';
+}
+
+/// The parts `file`, whole and in place one after the other; what they are called, as JSON.
+Task<Result<std::string>> take_parts(Call* call, const UserContext* place, const Metadata* metadata,
+                                     std::string boundary) {
+  auto& http = call->request.http;
+  const auto path = http.request().target.parameter("path");
+  protocol::MultipartBody body{http, boundary};
+  std::string taken{'['};
+  std::set<std::string> paths;
+  for (;;) {
+    SKIFF_CO_TRY(const bool more, co_await body.next_part());
+    if (!more) break;
+    if (body.head().name != kPart) continue;
+    if (path && taken.size() > 1) co_return fail(Errc::invalid_request, "a path in the query is for one file", "path");
+    std::string name = path ? std::string{*path} : body.head().filename.value_or("");
+    SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(name)));
+    if (!paths.insert(upload.path).second) {
+      co_return fail(Errc::invalid_request, '"' + upload.path + "\" is in the form twice: the first one was stored",
+                     "file");
+    }
+    api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
+    SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().disk, std::move(source), &upload.writer));
+    SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
+    append_uploaded(taken, upload.path, *metadata);
+  }
+  if (taken.size() == 1) co_return fail(Errc::invalid_request, "the form has no part \"file\"");
+  co_return taken + ']';
+}
+
+Task<Result<std::string>> take_octets(Call* call, const UserContext* place, const Metadata* metadata, bool is_gzip) {
+  auto& http = call->request.http;
+  std::string path{http.request().target.parameter("path").value_or("")};
+  SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(path)));
+  Result<> stored;
+  if (is_gzip) {
+    stored = co_await store_gunzipped(&call->agent(), &http, &upload.writer);
+  } else {
+    stored = co_await api::store_bytes(&call->agent().disk, api::body_of(&http), &upload.writer);
+  }
+  if (!stored) co_return std::unexpected{std::move(stored.error())};
+  SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
+  std::string taken{'['};
+  append_uploaded(taken, upload.path, *metadata);
+  co_return taken + ']';
+}
+
+}  // namespace
+
+Task<Result<>> send_file(Call* call) {
+  auto& http = call->request.http;
+  SKIFF_CO_TRY(auto place, co_await enter(call, "read"));
+  const auto given = http.request().target.parameter("path");
+  if (!given) co_return fail(Errc::missing_field, "path: this parameter is needed", "path");
+  SKIFF_CO_TRY(auto path, place.resolve(*given));
+  const bool with_bytes = http.request().method != "HEAD";
+  auto open = [&]() -> Result<api::FileToSend> {
+    auto opened = fs::open_to_read(*place.tree, path);
+    if (!opened) return std::unexpected{place.explain(std::move(opened.error()), path)};
+    api::FileToSend file{.file = std::move(*opened)};
+    file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
+    if (with_bytes) file.read_if_small();
+    return file;
+  };
+  SKIFF_CO_TRY(auto file, co_await call->agent().disk.run(std::move(open)));
+  http.extra_headers().set("Content-Disposition", disposition(path));
+  SKIFF_CO_TRY(const auto range, api::asked_range(http, file));
+  co_return co_await api::send_part(&call->agent().disk, &http, std::move(file), range);
+}
+
+Task<Result<>> take_files(Call* call) {
+  auto& http = call->request.http;
+  SKIFF_CO_TRY(auto place, co_await enter(call, "write"));
+  const auto& headers = http.request().headers;
+  SKIFF_CO_TRY(auto metadata, asked_metadata(headers));
+  SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(headers.get("Content-Type")));
+  const std::string_view coding = headers.get("Content-Encoding");
+  const bool is_gzip = protocol::same_text(coding, "gzip");
+  if (!coding.empty() && !protocol::same_text(coding, "identity") && (!is_gzip || boundary)) {
+    co_return fail(Errc::unsupported_media_type, "Content-Encoding: gzip is known, for octets", "Content-Encoding");
+  }
+  std::string answer;
+  if (boundary) {
+    SKIFF_CO_TRY(answer, co_await take_parts(call, &place, &metadata, std::move(*boundary)));
+  } else {
+    SKIFF_CO_TRY(answer, co_await take_octets(call, &place, &metadata, is_gzip));
+  }
+  co_return co_await http.respond({200, {{"Content-Type", "application/json"}}, std::move(answer)});
+}
+
+}  // namespace skiff::runtime::dialects::e2b

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/agent.hpp"
+#include "runtime/api/call.hpp"
+#include "runtime/mcp/clients.hpp"
+#include "runtime/mcp/message.hpp"
+
+namespace skiff::runtime::mcp {
+
+/// One request on its way through a method: what was asked, by whom, and what it is answered through. It may outlive
+/// the HTTP request that brought it.
+struct Request {
+  Agent& agent;
+  api::Caller caller;
+  Message message;
+  Revision revision = kNewestWithHandshake;
+  std::shared_ptr<Client> client = {};  ///< null from 2026-07-28 on: there is nothing but the request
+  std::shared_ptr<Job> job = {};
+
+  [[nodiscard]] bool is_stateless() const noexcept { return revision >= Revision::v2026_07_28; }
+
+  /// The agent's session of that id; of none, the credential's own or the default one. Errors: session_not_found,
+  /// insufficient_scope.
+  [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session(const std::optional<std::string>& id) const {
+    const std::string& own = caller.identity.session ? *caller.identity.session : kDefault;
+    const std::string& wanted = id ? *id : own;
+    SKIFF_TRY_VOID(require_session(caller.identity, wanted));
+    return agent.registry.find(wanted);
+  }
+
+ private:
+  static inline const std::string kDefault{sessions::Registry::kDefault};
+};
+
+}  // namespace skiff::runtime::mcp
