@@ -73,7 +73,7 @@ class Upload(Open):
             for _ in range(30):
                 try:
                     while self.sock.recv(65536):
-                        pass
+                        self.sock.shutdown(socket.SHUT_WR)  # it is answered: the server need not read the rest first
                     return True
                 except TimeoutError:
                     self.sock.sendall(b"x")
