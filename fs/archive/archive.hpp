@@ -17,7 +17,8 @@ struct ArchiveOptions {
   std::vector<std::string> paths = {};
   /// If something was left out, the archive breaks off before its end mark. For clients that cannot be told otherwise.
   bool whole_or_cut = false;
-  /// When the archive has everything in a directory: it begins with the directory itself, as `./`, for its mode and time.
+  /// When the archive has everything in a directory: it begins with the directory itself, as `./`, for its mode and
+  /// time.
   bool with_itself = false;
 };
 

@@ -39,7 +39,7 @@ Task<Result<>> fail_late(TestVisit* visit) {
 
 using TestRoute = Route<Task<Result<>> (*)(TestVisit*)>;
 constexpr std::array kTestRoutes{TestRoute{.method = "POST", .path = "/echo/{name}", .handler = echo},
-                           TestRoute{.method = "GET", .path = "/late", .handler = fail_late}};
+                                 TestRoute{.method = "GET", .path = "/late", .handler = fail_late}};
 
 struct TestFace {
   using Visit = TestVisit;
