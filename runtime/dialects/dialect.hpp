@@ -18,11 +18,12 @@ struct Agent;
 struct Settings;
 }  // namespace skiff::runtime
 
-/// Protocols that existing clients already speak, each a translation onto the agent's own sessions, commands and files
-/// (docs/clients.md). A dialect listens where its clients look for it, beside the agent's own addresses.
+/// A dialect is a protocol that existing clients already speak. It translates their requests to the agent's own
+/// sessions, commands and files (docs/clients.md). It listens on the ports that its clients use, beside the agent's own
+/// addresses.
 namespace skiff::runtime::dialects {
 
-/// What serves the connections of one address. Reactor thread only.
+/// Serves the connections of one address. Reactor thread only.
 class Service {
  public:
   Service() = default;
@@ -30,47 +31,49 @@ class Service {
   Service& operator=(const Service&) = delete;
   virtual ~Service() = default;
 
-  /// Accepts from `listener` until `stop()`.
+  /// Accepts connections from `listener` until `stop()`.
   virtual void listen(std::shared_ptr<protocol::Listener> listener) = 0;
-  /// From now on answers end their connection, and idle connections are closed.
+  /// Makes each further answer close its connection, and closes idle connections.
   virtual void drain() = 0;
-  /// After `drain()`: ends when no connection is left, or after `limit`.
+  /// Waits, after `drain()`, until every connection has closed, or for `limit`.
   [[nodiscard]] virtual Task<> drained(std::chrono::milliseconds limit) = 0;
-  /// Closes the listeners, cancels what is under way, and waits until it has ended. Must have ended before the service
-  /// is destroyed.
+  /// Closes the listeners, cancels running requests, and waits until they have ended. The task must have ended before
+  /// the service is destroyed.
   [[nodiscard]] virtual Task<> stop() = 0;
 };
 
-/// One of a dialect's addresses.
+/// An endpoint of a dialect: an address on which it listens.
 struct Endpoint {
-  std::string_view speaks;  ///< for people: "HTTP", "gRPC"
-  std::uint16_t port;       ///< where its clients look for it
+  std::string_view speaks;  ///< the protocol's name for people: "HTTP", "gRPC"
+  std::uint16_t port;       ///< the port that its clients use
   std::unique_ptr<Service> (*open)(Agent& agent);
 };
 
-/// One row of `table()`.
+/// A row of `table()`.
 struct Dialect {
-  std::string_view name;  ///< as in --dialect; its commands are started by "dialect:NAME"
+  std::string_view name;  ///< the value of --dialect; "dialect:NAME" starts its commands
   std::span<const Endpoint> endpoints;
-  /// Whether these settings give it a credential, so that not everybody who reaches it may use it; null: none ever do.
+  /// Whether these settings give the dialect a credential, without which a client may not use it; null: no setting
+  /// does.
   bool (*is_guarded)(const Settings& settings) = nullptr;
 };
 
-/// THE table of dialects that this program was built with.
+/// The table of the dialects that this program was built with.
 [[nodiscard]] std::span<const Dialect> table();
 
-/// A dialect that was asked for, with an address for each of its doors.
+/// A dialect that the settings enable, with an address for each of its endpoints.
 struct Wanted {
   const Dialect* dialect;
   std::vector<protocol::Address> addresses;
 };
 
-/// Reads the values of --dialect: NAME, or NAME=ADDR:PORT with an address for each endpoint, separated by commas. Where
-/// no address is given it is the endpoint's port on `host`. Errors: invalid_field naming the dialects that there are.
+/// Reads the values of --dialect: NAME, or NAME=ADDR:PORT with an address for each endpoint, separated by commas.
+/// Without addresses each endpoint gets its own port on `host`. Errors: invalid_field; for an unknown name the message
+/// lists the known dialects.
 [[nodiscard]] Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::span<const Dialect> known,
                                                  std::string_view host);
 
-/// "dialect:NAME": who starts commands that came through it, in the audit log.
+/// The identity of the dialect's commands in the audit log: "dialect:NAME".
 [[nodiscard]] std::string identity_name(std::string_view dialect);
 
 }  // namespace skiff::runtime::dialects

@@ -7,7 +7,7 @@
 namespace skiff::runtime::dialects {
 namespace {
 
-/// Up to here JSON is read and written in a turn of the reactor.
+/// JSON of up to this many bytes is read and written on the reactor's thread.
 constexpr std::size_t kQuickJson = std::size_t{256} << 10U;
 
 }  // namespace

@@ -13,29 +13,30 @@
 #include "runtime/agent.hpp"
 #include "runtime/api/kept_output.hpp"
 
-/// What the originals that are made with FastAPI, in Python, have in common.
+/// Functions that the dialects share whose original servers are built with FastAPI (Python).
 namespace skiff::runtime::dialects {
 
 [[nodiscard]] protocol::HttpResponse json_answer(unsigned status, std::string text);
-/// `{"detail": text}`: how FastAPI speaks of what reaches none of its routes.
+/// A response with FastAPI's error body, `{"detail": text}`.
 [[nodiscard]] protocol::HttpResponse detail(unsigned status, std::string_view text);
-/// An error in this form, "Not Found" and "Method Not Allowed" where there is no route.
+/// A response with FastAPI's error body for `error`. Where no route matches, the text is "Not Found" or "Method Not
+/// Allowed".
 [[nodiscard]] protocol::HttpResponse detail(unsigned status, const Error& error);
 
-/// FastAPI redirects to the path with or without its last slash. Here the answer comes at once: no client of the
-/// originals follows.
+/// FastAPI redirects to the path with or without its last slash. These options answer such a path directly, because the
+/// originals' clients do not follow redirects.
 inline constexpr protocol::service::RouterOptions kPathsOfFastapi{.slash_at_end = true, .rest_may_be_absent = true};
 
-/// Whether nothing usable is at a path, whatever there is instead.
+/// Whether this code says that a path has not got a usable file: nothing is there, or something of another kind.
 [[nodiscard]] bool is_absence(Errc code) noexcept;
 
-/// Does work that goes through so many bytes of JSON: in a turn of the reactor where they are few, else on a thread for
-/// long work.
+/// Runs `work`, which goes through `bytes` bytes of JSON: on the reactor's thread up to 256 KiB, above that on a thread
+/// for long work.
 [[nodiscard]] Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work);
 
 using Compose = std::function<std::string(const api::KeptOutput&)>;
-/// What `compose` makes of what a command has said, at most `most` bytes of each stream. It may run on another thread;
-/// large ones take turns.
+/// Composes an answer from the output of a command, at most `most` bytes of each stream. `compose` may run on another
+/// thread. Large answers take turns.
 [[nodiscard]] Task<std::string> compose_result(Agent* agent, std::shared_ptr<sessions::Command> command,
                                                std::size_t most, Compose compose);
 

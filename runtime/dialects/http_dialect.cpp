@@ -13,7 +13,7 @@
 namespace skiff::runtime::dialects {
 namespace {
 
-/// What a stranger may do who reaches the port. Nobody is switched to, and no set-id bit is given.
+/// The identity of a client without a credential. It may neither switch to another user nor set a set-id bit.
 Identity identity_of(const HttpDialect& dialect) {
   return {.scopes = Scopes{}.with(Scope::exec),
           .session = std::nullopt,
@@ -22,16 +22,16 @@ Identity identity_of(const HttpDialect& dialect) {
           .anonymous = true};
 }
 
-/// What the requests of one address share.
+/// Shared by the requests of one address.
 struct Face {
   const HttpDialect* dialect;
   BrowserGuard guard;
   protocol::service::Router router;
   Handle handle;
-  std::size_t row;  ///< of `Agent::requests`
+  std::size_t row;  ///< the dialect's row in `Agent::requests`
 };
 
-/// One request on its way.
+/// A request while it is handled.
 struct DialectVisit : Request {
   using Request::Request;
   const Face* face = nullptr;
@@ -59,7 +59,7 @@ struct DialectPolicy {
 
   static Task<Result<>> identify(Visit* visit) {
     const HttpDialect& dialect = *visit->face->dialect;
-    // A probe stays a stranger, for whom a place is kept when all the others are taken.
+    // A probe stays unauthenticated: slots for such connections are left when all the others are taken.
     if (!dialect.authenticates_itself && !visit->is_aside) {
       SKIFF_CO_TRY_VOID(visit->http.mark_authenticated());
     }

@@ -15,52 +15,53 @@
 
 namespace skiff::runtime::dialects {
 
-/// One HTTP request of a dialect's client. Lives as long as its handler, which notes in the record which session it is
-/// about and which command it starts.
+/// An HTTP request of a dialect's client. It lives as long as its handler. The handler notes in the record which
+/// session the request is about and which command it starts.
 struct Request : api::RequestRecord {
   Request(Agent& on, protocol::HttpExchange& exchange, api::Caller who)
       : RequestRecord{.caller = std::move(who)}, agent{on}, http{exchange} {}
 
   Agent& agent;
   protocol::HttpExchange& http;
-  protocol::service::Match match = {};  ///< the row of the dialect's table
+  protocol::service::Match match = {};  ///< the row of the dialect's table that matches
 };
 
-/// Answers a request for which there is a row. What it returns as an error becomes the response of
-/// `HttpDialect::problem`.
+/// Answers a request that matches a row. `HttpDialect::problem` turns an error that it returns into the response.
 using Handle = std::function<Task<Result<>>(Request* request)>;
 
-/// A dialect that is HTTP/1.1. Its clients show no credential, unless it asks for one: who reaches the port may use it.
+/// A dialect over HTTP/1.1. Unless it has a credential of its own, everybody who reaches the port may use it.
 struct HttpDialect {
   std::string_view name;
-  /// The original's form of an error, with our sentence. `status` is what HTTP says of a broken request; 0: the
-  /// dialect's own for this error. `not_found` and `method_not_allowed`: no route is there.
+  /// Creates the response to an error, in the original's form, with skiffd's message. `status` is the HTTP status of a
+  /// malformed request; 0: the dialect chooses one for the error's code. The codes `not_found` and `method_not_allowed`
+  /// say that no route matches.
   protocol::HttpResponse (*problem)(unsigned status, const Error& error);
   protocol::service::RouterOptions paths = {};
-  /// The segments that are compared with the table's.
+  /// Splits a request's path into the segments that are compared with the table's.
   protocol::service::Segments (*segments)(const protocol::Target& target) = protocol::service::decoded_segments;
-  /// The path of its probes, "/": as those of the agent itself they do not use the sandbox, and only the metrics and
-  /// the log at its debug level tell of them. Empty: it has none.
+  /// The path of its health probes, "/" for example; empty: it has none. A probe does not count as use of the sandbox,
+  /// as with those of the agent itself. Only the metrics and the debug log record it.
   std::string_view probe = {};
-  /// It has a credential of its own: its handlers call `HttpExchange::mark_authenticated` for who has shown that, and
-  /// say that the caller is not anonymous.
+  /// The dialect has a credential of its own. Its handlers check it, call `HttpExchange::mark_authenticated`, and say
+  /// whether the caller is anonymous.
   bool authenticates_itself = false;
-  /// Its routes unpack bodies, or refuse them in the original's way.
+  /// Its routes handle Content-Encoding: they unpack bodies, or refuse them in the original's way.
   bool takes_coded = false;
 };
 
-/// The path as it was sent.
+/// The segments of the path as they were sent, not decoded.
 [[nodiscard]] inline protocol::service::Segments sent_segments(const protocol::Target& target) {
   return protocol::service::split_path(target.path);
 }
 
-/// Serves it: for each request Host and Origin are checked, new work is refused while the agent drains, the sandbox
-/// counts as used, and metrics, audit log and log tell of the answer. `dialect` must live as long as the program, and
-/// so must the texts of the router's table.
+/// Creates the service of a dialect. For each request it checks Host and Origin, refuses new work while the agent
+/// drains, counts the sandbox as used, and records the answer in the metrics, the audit log and the log. `dialect` must
+/// live as long as the program, and so must the texts of the router's table.
 [[nodiscard]] std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect,
                                                     protocol::service::Router router, Handle handle);
 
-/// The same for a table whose handlers take the request, and `state`: what lasts from request to request.
+/// Creates the service of a dialect whose table's handlers take the request, and the `state` that is kept between
+/// requests.
 template <class Rows, class... State>
 [[nodiscard]] std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, const Rows* rows,
                                                     std::shared_ptr<State>... state) {

@@ -5,7 +5,7 @@
 namespace skiff::runtime::dialects {
 namespace {
 
-/// As in a variable, where commas separate the values of a list, too.
+/// Splits the values at commas, because commas also separate the values of a list in an environment variable.
 std::vector<std::string> parts_of(const std::vector<std::string>& values) {
   std::vector<std::string> parts;
   for (const std::string& value : values) {
@@ -41,7 +41,7 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
     const std::string name = part.substr(0, equals);
     const auto row = std::ranges::find(known, name, &Dialect::name);
     if (row == known.end()) {
-      // The address of a further endpoint.
+      // This is the address of a further endpoint.
       if (equals == std::string::npos && !found.empty() && !found.back().addresses.empty() &&
           part.find(':') != std::string::npos) {
         SKIFF_TRY_VOID(add_address(part));

@@ -12,10 +12,11 @@ namespace skiff::runtime::mcp {
 namespace {
 
 constexpr std::chrono::milliseconds kSweepTime{60'000};
-/// Of the reactor: what waited for something that is over now has its answer by then.
+/// The number of turns of the reactor that a job gets to answer, once its wait is over.
 constexpr int kLastTurns = 100;
 
-/// Who knows it speaks for the client, with a credential of the same name: it is not to be guessed.
+/// Creates an id that nobody can guess: whoever knows it, and has a credential of the same holder, speaks for the
+/// client.
 std::string unguessable_id() {
   std::array<std::byte, 18> bytes{};
   random_bytes(bytes);
@@ -42,7 +43,7 @@ void Client::end(const std::string& request, std::uint64_t stream) {
   over_.emplace_back(stream, found->second.job->outbox);
   std::size_t bytes = 0;
   for (const auto& [number, outbox] : over_) bytes += outbox->bytes();
-  // Whoever sends one of them at the moment holds it.
+  // A connection that sends one of them still holds it.
   while (over_.size() > kKeptStreams || bytes > kKeptBytes) {
     bytes -= over_.front().second->bytes();
     over_.pop_front();
@@ -138,7 +139,7 @@ Task<> Clients::close() {
   sweep_due_.clear();
   for (int i = 0; i < kLastTurns && !jobs_.empty(); ++i) co_await boost::asio::post(executor_, use_task);
   while (!clients_.empty()) remove(std::string{clients_.begin()->first});
-  // A job that ends takes itself out.
+  // A job that ends removes itself from `jobs_`.
   const auto jobs = jobs_;
   for (const auto& [key, job] : jobs) job->cancel();
   co_await tasks_.join();

@@ -10,9 +10,9 @@
 namespace skiff::runtime::mcp {
 namespace {
 
-/// Many clients give a head 10 s; what is over before this needs no stream.
+/// How long an answer may take before a stream begins. Many clients wait 10 s for a head.
 constexpr std::chrono::milliseconds kHeadTime{1000};
-/// Sent at once.
+/// The bytes of messages that are sent at once.
 constexpr std::size_t kBatchBytes = std::size_t{256} << 10U;
 
 struct Interrupts {
@@ -22,7 +22,7 @@ struct Interrupts {
   bool quiet = false;
   bool head_due = false;
 
-  /// What sets a flag and ends the wait on the outbox.
+  /// Returns a function that sets a flag and ends the wait on the outbox.
   [[nodiscard]] auto on(bool Interrupts::* flag) {
     return [this, flag] {
       this->*flag = true;
@@ -33,7 +33,7 @@ struct Interrupts {
 
 Task<Result<>> begin_stream(protocol::HttpExchange* http, const Delivery* delivery) {
   protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
-  // nginx and its like hold a stream back otherwise.
+  // Without this field nginx and similar proxies hold a stream back.
   head.headers.set("X-Accel-Buffering", "no");
   if (auto begun = co_await http->start(std::move(head)); !begun || !delivery->begins_empty) co_return begun;
   std::string text;
@@ -41,7 +41,7 @@ Task<Result<>> begin_stream(protocol::HttpExchange* http, const Delivery* delive
   co_return co_await http->write(text);
 }
 
-/// The answer, if it is all that there is.
+/// The answer, if no other message was added before it; else null.
 const Outbox::Entry* lone_answer(const Outbox& outbox) {
   const Outbox::Entry* first = outbox.after(0);
   return outbox.answered() && first != nullptr && outbox.after(first->number) == nullptr ? first : nullptr;

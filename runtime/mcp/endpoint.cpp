@@ -19,7 +19,7 @@ using api::Call;
 
 constexpr std::size_t kLargestBatch = 32;
 
-/// A JSON-RPC error as the body of a refused request.
+/// Answers a refused request with a JSON-RPC error.
 Task<Result<>> refuse(Call* call, unsigned status, const std::string& id, const RpcError& error) {
   return call->json(status, error_message(id, error));
 }
@@ -29,12 +29,12 @@ Task<Result<>> accepted(Call* call) {
   co_return co_await call->http.respond(std::move(response));
 }
 
-/// Whom a session is for, and whose limits it uses up.
+/// The holder of the credential: sessions belong to it, and count against its limits.
 std::string who_asks(const Identity& identity) {
   return holder_of(identity);
 }
 
-/// What a request of a revision with a handshake says about who it is from.
+/// The client of a request, in a revision with a handshake, or the refusal if there is none.
 struct FromClient {
   std::shared_ptr<Client> client = {};
   unsigned status = 200;  ///< of the refusal, when no client was found
@@ -72,13 +72,13 @@ std::shared_ptr<Request> request_of(Call& call, Message message, Revision revisi
                                            .job = std::move(job)});
 }
 
-/// A request that can't be begun, for want of room or as its id is in use, is answered as one that has failed: some
+/// Answers a request that cannot begin, for want of room or because its id is in use, as one that has failed: some
 /// clients take any other status for the end of their session.
 Task<Result<>> turn_down(Call* call, const Request& request, const Error& error) {
   return refuse(call, 200, request.message.id, rpc_error(request, error));
 }
 
-/// The request is all that there is: it ends with its connection.
+/// Handles a message of a revision without sessions. Its request ends with its connection.
 Task<Result<>> receive_stateless(Call* call, Message message) {
   if (message.kind == Message::Kind::notification) co_return co_await accepted(call);
   if (message.kind == Message::Kind::response) {
@@ -119,8 +119,8 @@ Task<Result<>> initialize(Call* call, Message message) {
   co_return co_await call->json(200, result_message(message.id, initialize_result(revision)));
 }
 
-/// Starts the work for a request, or for a batch that begins with it, and sends what that says. `key` is what a client
-/// calls it. The work goes on when the connection breaks.
+/// Starts the work for a request, or for a batch that begins with it, and sends its messages. `key` is the client's id
+/// of it. The work goes on when the connection breaks.
 Task<Result<>> work_for(Call* call, std::shared_ptr<Request> request, std::string key, Work work) {
   const std::shared_ptr<Client> client = request->client;
   const std::shared_ptr<Job> job = request->job;
@@ -140,7 +140,7 @@ Task<Result<>> work_for(Call* call, std::shared_ptr<Request> request, std::strin
   co_return sent;
 }
 
-/// A notification of a client, or its answer to a request, of which it gets none.
+/// Handles a notification of a client. A client's answer to a request is ignored, because the server sends none.
 void take_notice(Client& client, const Message& message) {
   if (message.method != "notifications/cancelled") return;
   if (const auto id = message.params.find("requestId"); id != message.params.end()) client.cancel(json_of(*id));
@@ -162,7 +162,7 @@ Task<Result<>> receive_in_session(Call* call, Message message) {
   co_return co_await work_for(call, request, request->message.id, [request] { return answer(request); });
 }
 
-/// One of a batch: a request, or the refusal of what is not a message.
+/// An element of a batch: a request, or the refusal of what is not a message.
 struct Part {
   std::shared_ptr<Request> request = {};
   std::string refusal = {};
@@ -177,7 +177,7 @@ Task<std::string> answer_all(std::vector<Part> parts) {
   co_return text + ']';
 }
 
-/// JSON-RPC's batches, which revision 2025-03-26 alone has: answered one after the other.
+/// Handles a batch of JSON-RPC, which only revision 2025-03-26 has. Its requests run one after the other.
 Task<Result<>> receive_batch(Call* call, nlohmann::json values) {
   FromClient from = client_of(*call);
   if (!from.client) co_return co_await refuse(call, from.status, {}, from.error);
@@ -214,7 +214,7 @@ std::unexpected<Error> has_post_alone(Call& call) {
   return fail(Errc::method_not_allowed, "the newest revision has POST alone: subscriptions/listen tells of changes");
 }
 
-/// `7-3`: the stream, and the last message that the client has.
+/// Reads an event id, such as `7-3`: the number of the stream, and that of the last message that the client has.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_event_id(std::string_view text) {
   std::pair<std::uint64_t, std::uint64_t> id;
   const auto [dash, error] = std::from_chars(text.data(), text.data() + text.size(), id.first);
@@ -245,7 +245,8 @@ Task<Result<>> receive_message(Call& call) {
 Task<Result<>> send_news(Call& call) {
   const auto& request = call.http.request();
   const auto& headers = request.headers;
-  // The dispatcher looks at the Origin of what changes something; the protocol wants it looked at here, too.
+  // The dispatcher checks the Origin of requests that change something. The protocol requires the check for this GET,
+  // too.
   auto allowed = call.agent.browser_guard.check_origin(headers.find("Origin"), call.http.is_tls() ? "https" : "http",
                                                        request.host);
   if (!allowed) co_return allowed;

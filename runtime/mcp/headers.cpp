@@ -12,7 +12,7 @@ constexpr std::string_view kMethodField = "Mcp-Method";
 constexpr std::string_view kNameField = "Mcp-Name";
 constexpr const char* kCapabilitiesMeta = "io.modelcontextprotocol/clientCapabilities";
 
-/// A value that can't stand in a header field comes as =?base64?...?=.
+/// Decodes a value: one that cannot be in a header field is sent as =?base64?...?=.
 std::optional<std::string> decoded(std::string_view value) {
   constexpr std::string_view kBegin = "=?base64?";
   if (!value.starts_with(kBegin) || !value.ends_with("?=") || value.size() < kBegin.size() + 2) {

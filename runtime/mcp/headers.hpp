@@ -5,21 +5,21 @@
 #include "protocol/http/message.hpp"
 #include "runtime/mcp/message.hpp"
 
-/// What the header fields of a request say beside its body.
+/// The header fields of a request.
 namespace skiff::runtime::mcp {
 
 inline constexpr std::string_view kSessionField = "Mcp-Session-Id";
 inline constexpr std::string_view kVersionField = "MCP-Protocol-Version";
 
-/// Whether the client takes this media type: Accept is absent, or names it or a range that holds it.
+/// Whether the client accepts this media type: Accept is absent, or names it or a range that holds it.
 [[nodiscard]] bool accepts(const protocol::Headers& headers, std::string_view type);
 
 /// Whether a request belongs to a revision without a handshake: its body or its header says so. `initialize` is a
 /// handshake, whatever its header says.
 [[nodiscard]] bool is_stateless(const protocol::Headers& headers, const Message& message);
 
-/// From 2026-07-28 on a request says its revision, method and name in its header fields too, for those on the way, and
-/// they must agree with the body. Errors: invalid_params for a body that does not say them, header_mismatch,
+/// Checks the header fields that a request has from 2026-07-28 on. They repeat its revision, method and name for
+/// proxies, and must agree with the body. Errors: invalid_params for a body that does not say them, header_mismatch,
 /// unsupported_version.
 [[nodiscard]] RpcResult<void> check_headers(const protocol::Headers& headers, const Message& message);
 

@@ -8,7 +8,7 @@ namespace skiff::runtime::mcp {
 namespace {
 
 Task<> do_work(std::shared_ptr<Job> job, const Work* work) {
-  // However it ends, nobody waits for its answer any longer.
+  // Closes the outbox however the work ends, so that nobody waits for an answer any longer.
   const struct Closing {
     ~Closing() { outbox.close(); }
     Outbox& outbox;

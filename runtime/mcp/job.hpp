@@ -12,12 +12,11 @@
 
 namespace skiff::runtime::mcp {
 
-/// One request that is being worked on, or a subscription: what it says to its client, and the means to end it. Reactor
-/// thread only.
+/// A running request, or a subscription: its messages to the client, and the means to end it. Reactor thread only.
 struct Job {
   Job(Executor executor, std::string who) : outbox{std::make_shared<Outbox>(executor)}, who{std::move(who)} {}
 
-  /// Ends what it waits for, and work of a thread soon after; it is not answered.
+  /// Ends its waits, and its work on a thread soon after. It gets no answer.
   void cancel() {
     cancelled = true;
     stop.request_stop();
@@ -25,16 +24,16 @@ struct Job {
   }
 
   const std::shared_ptr<Outbox> outbox;
-  const std::string who;  ///< whose credential it is for
+  const std::string who;  ///< the holder of the credential that it works for
   std::stop_source stop;
   bool cancelled = false;
   std::string command = {};  ///< the id of a command that it started, for the access log
 };
 
-/// What a job does; what it returns is the job's last message.
+/// The work of a job. Its result is the job's last message.
 using Work = std::function<Task<std::string>()>;
 
-/// Does a job's work until that is over or the job is cancelled, and closes its outbox.
+/// Runs a job's work until it has ended or the job is cancelled, and closes its outbox.
 [[nodiscard]] Task<> run_job(std::shared_ptr<Job> job, Work work);
 
 }  // namespace skiff::runtime::mcp

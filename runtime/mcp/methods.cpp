@@ -71,7 +71,7 @@ const Method* find_method(const Request& request) {
   return found == kMethods.end() ? nullptr : &*found;
 }
 
-/// From 2026-07-28 on a result says what it is, who made it and how long it holds.
+/// Adds what a result has from 2026-07-28 on: its type, the server, and how long it holds.
 std::string completed(const Method& method, const std::string& result) {
   constexpr std::string_view kOwnMeta = R"({"_meta":{)";
   std::string text{R"({"resultType":"complete",)"};

@@ -8,13 +8,13 @@
 
 namespace skiff::runtime::mcp {
 
-/// Errors: method_not_found for one that the request's revision does not know.
+/// Checks that the request's revision has its method. Errors: method_not_found.
 [[nodiscard]] RpcResult<void> check_method(const Request& request);
 
-/// The whole answer to a request, an error's too. `initialize` is the transport's.
+/// Runs a request and returns its whole answer, also for an error. The endpoint answers `initialize` itself.
 [[nodiscard]] Task<std::string> answer(std::shared_ptr<Request> request);
 
-/// What `initialize` answers a client that asks for a revision.
+/// The result of `initialize` that agrees on `revision`.
 [[nodiscard]] std::string initialize_result(Revision revision);
 
 }  // namespace skiff::runtime::mcp

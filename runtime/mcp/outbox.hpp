@@ -8,8 +8,8 @@
 
 namespace skiff::runtime::mcp {
 
-/// The messages of one stream to a client, numbered from 1. Those that were sent are kept for a client whose connection
-/// broke; of more than `kMost` the oldest go. Reactor thread only.
+/// The messages of one stream to a client, numbered from 1. Messages that were sent are kept for a client whose
+/// connection broke. Of more than `kMost` the oldest are dropped. Reactor thread only.
 class Outbox {
  public:
   static constexpr std::size_t kMost = 64;
@@ -21,24 +21,25 @@ class Outbox {
     std::string text;
   };
 
-  /// A message that already waits to be sent is not added again: a client that reads slowly is told once what happened
-  /// often.
+  /// Adds a message, unless the same message waits to be sent: a client that reads slowly gets one report of several
+  /// changes.
   void push(std::string text);
-  /// The last message. What comes after it is dropped.
+  /// Adds the last message. Later ones are dropped.
   void finish(std::string text);
-  /// No message comes any more. Safe to repeat.
+  /// Ends the stream. Safe to repeat.
   void close();
 
-  /// The first message after that number; null when there is none yet. Valid until the next change.
+  /// The first message after that number; null: there is none yet. It is valid until the next change.
   [[nodiscard]] const Entry* after(std::uint64_t number) const noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   [[nodiscard]] bool answered() const noexcept { return answered_; }
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
-  /// Of all messages that it keeps.
+  /// The bytes of all messages that it keeps.
   [[nodiscard]] std::size_t bytes() const noexcept;
   void sent_up_to(std::uint64_t number) noexcept { sent_ = number > sent_ ? number : sent_; }
 
-  /// A stream has one connection: each reader takes it over from the one before.
+  /// Makes the caller the reader, and returns its number. A stream has one reader: a new one takes over from the one
+  /// before.
   [[nodiscard]] std::uint64_t take_over() {
     changed.notify_all();
     return ++reader_;

@@ -10,8 +10,8 @@
 
 namespace skiff::runtime::mcp {
 
-/// Tells the client each second how much of `total` has passed, with `message`, if it gave a progress token. To run
-/// beside what it waits for: it ends when it is cancelled, or at once.
+/// Sends a notification each second to a client that gave a progress token: how much of `total` has passed, and
+/// `message`. It runs beside a wait until it is cancelled. Without a token it ends at once.
 [[nodiscard]] Task<> tell_progress(std::shared_ptr<Request> request, std::chrono::milliseconds total,
                                    std::function<std::string()> message);
 

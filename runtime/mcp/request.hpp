@@ -11,20 +11,20 @@
 
 namespace skiff::runtime::mcp {
 
-/// One request on its way through a method: what was asked, by whom, and what it is answered through. It may outlive
-/// the HTTP request that brought it.
+/// A request while a method handles it: the message, its caller, and the job that answers it. It may outlive the HTTP
+/// request that brought it.
 struct Request {
   Agent& agent;
   api::Caller caller;
   Message message;
   Revision revision = kNewestWithHandshake;
-  std::shared_ptr<Client> client = {};  ///< null from 2026-07-28 on: there is nothing but the request
+  std::shared_ptr<Client> client = {};  ///< null from 2026-07-28 on: these revisions have no sessions
   std::shared_ptr<Job> job = {};
 
   [[nodiscard]] bool is_stateless() const noexcept { return revision >= Revision::v2026_07_28; }
 
-  /// The agent's session of that id; of none, the credential's own or the default one. Errors: session_not_found,
-  /// insufficient_scope.
+  /// The agent's session with this id; without an id, the credential's own session or the default one. Errors:
+  /// session_not_found, insufficient_scope.
   [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session(const std::optional<std::string>& id) const {
     const std::string& own = caller.identity.session ? *caller.identity.session : kDefault;
     const std::string& wanted = id ? *id : own;

@@ -9,7 +9,7 @@
 namespace skiff::runtime::mcp {
 namespace {
 
-/// What is refused is told by JSON-RPC.
+/// Describes the refusals, which are JSON-RPC errors.
 void add_refusals(protocol::ApiOperation& operation) {
   for (const unsigned status : {400U, 404U}) {
     operation.responses.push_back(api::json(status, "A JSON-RPC error", {.name = {}, .json = R"({"type":"object"})"}));

@@ -18,16 +18,16 @@ namespace skiff::runtime::mcp {
 namespace {
 
 constexpr const char* kUpdated = "notifications/resources/updated";
-/// What changes often is told about this often.
+/// The least time between two reports about one resource.
 constexpr std::chrono::milliseconds kBetweenUpdates{200};
 
-/// A watch that says nothing is looked at again.
+/// How long one wait for events lasts. Then the watch is checked again.
 constexpr std::chrono::hours kLongestLook{1};
 
 using Told = std::function<void()>;
 using Watch = std::function<Task<>(Told)>;
 
-/// Until nothing more can come.
+/// Calls `changed` when a log gets output or its command exits, until the log has ended.
 Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
   std::uint64_t seen = log->next_offset();
   bool exited = log->exit_status().has_value();
@@ -44,7 +44,7 @@ Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
   if (log->next_offset() != seen || !exited) changed();
 }
 
-/// Until the directory that holds the file is gone, or the agent stops.
+/// Calls `changed` when the file changes, until the directory that holds it is gone, or the agent stops.
 Task<> watch_file(std::shared_ptr<fs::DirectoryWatches::Reader> reader, std::string path, Told changed) {
   const auto watch = reader->watch();
   std::uint64_t cursor = watch->newest();
@@ -63,7 +63,7 @@ Task<> watch_file(std::shared_ptr<fs::DirectoryWatches::Reader> reader, std::str
   }
 }
 
-/// The wait for changes of what `uri` names; what it needs is there when this answers.
+/// Prepares the wait for changes of the resource that `uri` names. The wait can begin when this returns.
 Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) {
   SKIFF_CO_TRY(auto resource, ResourceName::parse(uri));
   SKIFF_CO_TRY(auto session, request->session(resource.session));
@@ -73,7 +73,7 @@ Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) 
   }
   auto tree = co_await session->tree();
   if (!tree) co_return std::unexpected{std::move(tree.error())};
-  // Its directory is watched: writers put a new file in the place of the old one.
+  // The file's directory is watched, because writers replace the old file with a new one.
   const std::size_t slash = resource.rest.rfind('/');
   const std::string directory = slash == std::string::npos ? "" : resource.rest.substr(0, slash + 1);
   auto open = [tree = *tree, directory] { return tree->open_directory(directory); };
@@ -99,7 +99,7 @@ Task<std::string> run_watch(Watch watch, Told changed) {
   co_return std::string{};
 }
 
-/// Which URIs a listening client wants to hear of.
+/// The URIs of the resources whose changes a listening client wants.
 RpcResult<std::vector<std::string>> wanted_uris(const Request& request) {
   std::vector<std::string> uris;
   const auto filter = request.message.params.find("notifications");
@@ -131,7 +131,7 @@ Task<RpcResult<std::string>> subscribe(std::shared_ptr<Request> request) {
   auto watch = co_await watch_of(request, uri);
   if (!watch) co_return std::unexpected{rpc_error(*request, watch.error())};
   auto job = std::make_shared<Job>(request->agent.executor, client->who);
-  // The same request may have come again meanwhile, and the client may have gone.
+  // Meanwhile the client may have sent this request again, or may have gone.
   if (client->news->closed() || !client->subscriptions.emplace(uri, job).second) co_return "{}";
   Told tell = [news = client->news, uri] { news->push(notification_message(kUpdated, updated_params(uri, {}))); };
   auto begun = request->agent.mcp->start(
@@ -181,7 +181,7 @@ Task<RpcResult<std::string>> listen_to_subscriptions(std::shared_ptr<Request> re
                     outbox->push(notification_message(kUpdated, params));
                   }));
     }
-    // What it listens to may be over: the request is not, until it is cancelled.
+    // The request lasts until it is cancelled, even if all its watches are over.
     Event never{request->agent.executor};
     co_await never.wait();
     co_return R"({"_meta":{"io.modelcontextprotocol/subscriptionId":)" + id + "}}";

@@ -15,7 +15,8 @@ NAMES = {'"folder"'}
 
 # Directories whose comments begin with a subject or a verb: add those that you have rewritten, never take one away.
 CLEANED = {"base", "bench", "container/agent", "container/direct", "container/kube", "container/local", "container/mcp",
-           "container/process", "container/sandbox", "container/serve", "container/served", "container/trace", "fs", "protocol"}
+           "container/process", "container/sandbox", "container/serve", "container/served", "container/trace", "fs", "protocol",
+           "runtime/dialects", "runtime/mcp", "tests/runtime/dialects", "tests/runtime/mcp"}
 HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Those|One that|What is)\b)")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments

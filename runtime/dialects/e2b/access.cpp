@@ -15,7 +15,7 @@ bool same_secret(std::string_view a, std::string_view b) noexcept {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-/// Seconds since 1970.
+/// Reads seconds since 1970; nothing: the text is not a number.
 std::optional<std::int64_t> expiry_of(std::string_view text) {
   std::int64_t seconds = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);

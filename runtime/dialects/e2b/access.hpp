@@ -11,34 +11,35 @@
 
 namespace skiff::runtime::dialects::e2b {
 
-/// Who may use the dialect: whoever has its one token, given by --e2b-token-sha256 or by the first /init; everybody as
-/// long as there is none. Reactor thread only.
+/// Decides who may use the dialect. If there is a token, given by --e2b-token-sha256 or by the first /init, a client
+/// must show it. Without one everybody may use the dialect. Reactor thread only.
 class Access {
  public:
   explicit Access(std::optional<TokenDigest> digest) : digest_{digest} {}
 
   [[nodiscard]] bool is_closed() const noexcept { return digest_.has_value(); }
 
-  /// X-Access-Token. True: it was shown and is right; false: none is needed. Errors: unauthenticated.
+  /// Checks X-Access-Token. True: the client has shown the token. False: there is no token. Errors: unauthenticated.
   [[nodiscard]] Result<bool> check(const protocol::Headers& headers);
 
-  /// The same for a request to /files, where a signature in the query does, too: "v1_" and the SHA-256 in base64
-  /// without padding of PATH:OPERATION:USERNAME:TOKEN, with :EXPIRY behind it where there is one (seconds since 1970).
-  /// It holds the token in plain, so none is right before the token was shown once, to /init or in a header.
+  /// Checks a request to /files, which may carry a signature in its query instead of the header: "v1_" and the SHA-256
+  /// in base64 without padding of PATH:OPERATION:USERNAME:TOKEN, with :EXPIRY behind it if there is one (seconds since
+  /// 1970). The hash covers the token in plain, so no signature is accepted before a client has shown the token, to
+  /// /init or in a header. Result and errors are those of `check`.
   [[nodiscard]] Result<bool> check_file(const protocol::HttpRequest& request, std::string_view operation,
                                         WallTime now = wall_now());
 
-  /// Whether it is the signature of such a request that counts.
+  /// Whether a signature, and not a header, authenticates this request.
   [[nodiscard]] bool is_signed(const protocol::HttpRequest& request) const;
 
-  /// From now on this is the token. Errors: invalid_field for what fits in no header.
+  /// Sets the token. Errors: invalid_field for a text that does not fit in a header.
   [[nodiscard]] Result<> close(std::string token);
-  /// Whether it is the token that is set.
+  /// Whether `token` is the token that is set.
   [[nodiscard]] bool matches(std::string_view token);
 
  private:
   std::optional<TokenDigest> digest_;
-  std::string token_;  ///< empty: not seen yet
+  std::string token_;  ///< empty: no client has shown it yet
 };
 
 }  // namespace skiff::runtime::dialects::e2b

@@ -42,7 +42,7 @@ std::uint64_t machine_memory() {
   return ::sysinfo(&info) == 0 ? std::uint64_t{info.totalram} * info.mem_unit : 0;
 }
 
-/// Of all its cores, since the last look.
+/// The CPU time that was used since the last call, in percent of all cores.
 double cpu_percent(State& state, const Looked& looked) {
   const auto used = looked.container.cpu.used_us;
   const SteadyTime now = SteadyTime::clock::now();
@@ -76,7 +76,8 @@ std::string metrics_text(State& state, const Looked& looked) {
   return text + '}';
 }
 
-/// Who may call /init, and with which token it ends.
+/// Checks that the caller may call /init: it shows the token that is set, in the message or in X-Access-Token, or there
+/// is none.
 Result<> admit(Call* call, const InitMessage& message) {
   Access& access = call->state.access;
   if (!access.is_closed()) return {};
@@ -126,7 +127,7 @@ Task<Result<>> initialise(Call* call) {
     auto user = co_await call->agent().disk.run(std::move(look));
     if (!user) co_return fail(Errc::invalid_field, "defaultUser: " + user.error().message, "defaultUser");
   }
-  // Nobody may have come before meanwhile.
+  // Another call may have set a token meanwhile.
   SKIFF_CO_TRY_VOID(admit(call, message));
   if (message.access_token && !message.access_token->empty()) {
     SKIFF_CO_TRY_VOID(state.access.close(std::move(*message.access_token)));

@@ -2,17 +2,18 @@
 
 #include "runtime/dialects/e2b/state.hpp"
 
-/// What E2B's own agent says of itself.
+/// The routes of E2B's agent about the agent itself.
 namespace skiff::runtime::dialects::e2b {
 
-/// GET /health: 204.
+/// Answers GET /health with 204.
 [[nodiscard]] Task<Result<>> tell_health(Call* call);
-/// GET /metrics: what the container uses of what it may use.
+/// Answers GET /metrics with what the container uses of its CPU, memory and disk.
 [[nodiscard]] Task<Result<>> tell_metrics(Call* call);
-/// GET /envs: what /init has set.
+/// Answers GET /envs with the variables that /init has set.
 [[nodiscard]] Task<Result<>> tell_envs(Call* call);
-/// POST /init: token, variables, user and directory by default. The first sets the token; after that the token is
-/// needed, in X-Access-Token or in the message. Nothing is changed unless all of it is right.
+/// Handles POST /init, which sets the token, variables, the default user and the default directory. Once there is a
+/// token, a call must show it, in X-Access-Token or in the message. Nothing is changed unless the whole message is
+/// valid.
 [[nodiscard]] Task<Result<>> initialise(Call* call);
 
 }  // namespace skiff::runtime::dialects::e2b

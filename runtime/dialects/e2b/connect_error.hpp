@@ -14,11 +14,11 @@ struct ConnectCode {
   unsigned status;
 };
 
-/// What an error is called there. `unavailable` is kept for an agent that drains: E2B's clients take it for the end of
-/// the sandbox.
+/// The code of an error in the Connect protocol. `unavailable` is kept for an agent that drains: E2B's clients take it
+/// for the end of the sandbox.
 [[nodiscard]] ConnectCode connect_code(Errc code) noexcept;
 
-/// {"code":"not_found","message":"..."}
+/// The JSON of an error: {"code":"not_found","message":"..."}
 [[nodiscard]] std::string connect_error(const Error& error);
 
 }  // namespace skiff::runtime::dialects::e2b

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kName = "e2b";
 constexpr std::uint16_t kPort = 49983;
 
-/// Whether the token is asked for before the handler is called, or the handler sees to that.
+/// Whether the dialect checks the token before it calls the handler, the handler checks it, or neither does.
 enum class Check : std::uint8_t { token, own, none };
 
 using Row = protocol::service::Route<Task<Result<>> (*)(Call* call), Check>;
@@ -61,8 +61,8 @@ constexpr std::array kRows{
     Row{.method = "POST", .path = "/filesystem.Filesystem/RemoveWatcher", .handler = unary<remove_watcher>},
 };
 
-/// The form of /files, which every client reads a status from where it knows no better. Statuses are those of the
-/// agent, but where E2B's clients make another exception of one.
+/// Creates the error response of /files, whose form every client also understands elsewhere. Its status is that of the
+/// agent, except where E2B's clients would make a wrong exception of it.
 protocol::HttpResponse problem(unsigned status, const Error& error) {
   if (status == 0) {
     constexpr std::array kBad{Errc::is_a_directory, Errc::not_a_directory, Errc::not_a_regular_file,
@@ -77,7 +77,7 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
   return response;
 }
 
-/// The Python SDK puts a path behind E2B_SANDBOX_URL as it is, also behind one that ends with a slash.
+/// The Python SDK appends a path to E2B_SANDBOX_URL unchanged, also to a URL that ends with a slash.
 protocol::service::Segments segments(const protocol::Target& target) {
   std::string_view path = target.path;
   while (path.starts_with("//")) path.remove_prefix(1);

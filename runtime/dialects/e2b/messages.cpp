@@ -19,10 +19,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Bodies are bounded before they come here.
+/// This limit is above --max-json-bytes, which bounds a body before it is parsed.
 constexpr std::size_t kMostMessage = std::size_t{1} << 30U;
 
-/// "resumeFrom" as it is called in the .proto file, "resume_from".
+/// A field's name in the .proto file: "resume_from" for "resumeFrom".
 std::string proto_name(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -32,7 +32,7 @@ std::string proto_name(std::string_view name) {
   return text;
 }
 
-/// Protobuf's JSON takes both alphabets, with padding and without.
+/// Decodes base64 in both alphabets, with padding or without, as protobuf's JSON allows.
 std::optional<std::string> decode_any_base64(const std::string& text) {
   auto usual = protocol::decode_base64(text);
   if (usual) return usual;
@@ -43,7 +43,7 @@ std::optional<std::string> decode_any_base64(const std::string& text) {
   return protocol::decode_base64url(other);
 }
 
-/// A whole number from 0 on, however JSON writes it.
+/// A whole number of at least 0, in every form that JSON has for it, also in a string.
 std::optional<std::uint64_t> whole_number(const json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (value.is_number_float()) {
@@ -58,7 +58,7 @@ std::optional<std::uint64_t> whole_number(const json& value) {
   return inner ? whole_number(*inner) : std::nullopt;
 }
 
-/// Reads an object's fields; the first error is kept, and everything read after it is empty.
+/// Reads the fields of an object. It keeps the first error; after it every field is empty.
 class Reader {
  public:
   Reader(const json* value, std::optional<Error>* error, std::string where = {})
@@ -104,7 +104,7 @@ class Reader {
     return value->is_boolean() && value->get<bool>();
   }
 
-  /// Protobuf's JSON takes 7, 7.0, 0.7e1, and each of them as a string.
+  /// Protobuf's JSON allows 7, 7.0, 0.7e1, and each of them as a string.
   [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t most) const {
     const json* const value = find(name);
     if (value == nullptr) return 0;
@@ -183,7 +183,7 @@ class Reader {
   std::string where_;
 };
 
-/// Reads `text` by `read(reader)`.
+/// Parses `text` and returns `read(reader)`, or the first error.
 template <class Read>
 auto read_message(std::string_view text, Read read) -> Result<decltype(read(std::declval<const Reader&>()))> {
   SKIFF_TRY(auto value,
@@ -223,7 +223,7 @@ ProcessInput process_input(const Reader& reader) {
   return found;
 }
 
-/// As Go names it: "killed", "segmentation fault (core dumped)".
+/// The name of the signal as Go prints it: "killed", "segmentation fault (core dumped)".
 std::string signal_words(const sessions::ExitStatus& status) {
   const char* const described = ::sigdescr_np(*status.signal);
   std::string text = described != nullptr ? described : "signal " + std::to_string(*status.signal);
@@ -260,7 +260,7 @@ Result<ConnectMessage> read_connect(std::string_view text) {
     ConnectMessage message{.process = selector(reader), .resume_from = {}};
     const Reader from = reader.object("resumeFrom");
     if (from.exists()) {
-      // A process has a terminal or the two streams.
+      // A process has either a terminal or two streams.
       message.resume_from = {.out = std::max(from.number("stdout", INT64_MAX), from.number("pty", INT64_MAX)),
                              .err = from.number("stderr", INT64_MAX)};
     }
@@ -292,7 +292,7 @@ Result<StreamInputMessage> read_stream_input(std::string_view text) {
 Result<SendSignalMessage> read_send_signal(std::string_view text) {
   return read_message(text, [](const Reader& reader) {
     SendSignalMessage message{.process = selector(reader)};
-    // An enum comes by name or by number.
+    // An enum is sent as its name or its number.
     if (reader.is("signal", "SIGNAL_SIGTERM") || reader.is("signal", SIGTERM)) message.signal = SIGTERM;
     if (reader.is("signal", "SIGNAL_SIGKILL") || reader.is("signal", SIGKILL)) message.signal = SIGKILL;
     if (message.signal == 0) {
@@ -348,7 +348,7 @@ std::string start_event(std::int64_t pid, const std::optional<OutputOffsets>& of
   std::string text = R"({"event":{"start":{)";
   protocol::append_json_number(text, "pid", static_cast<std::uint64_t>(pid));
   if (offsets) {
-    // 64-bit numbers are texts in this form of JSON.
+    // 64-bit numbers are strings in protobuf's JSON.
     text += R"(,"offsets":{"stdout":")" + std::to_string(offsets->out) + R"(","stderr":")" +
             std::to_string(offsets->err) + R"(","pty":")" + std::to_string(offsets->out) + "\"}";
   }

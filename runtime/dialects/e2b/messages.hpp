@@ -11,37 +11,37 @@
 #include "sessions/process/exit_status.hpp"
 #include "sessions/spawn/terminal.hpp"
 
-/// The messages of process.Process and filesystem.Filesystem in protobuf's JSON form (protobuf.dev, "ProtoJSON"):
-/// fields by their camelCase or their own names, null for absent, 64-bit numbers also as texts, bytes in base64. Fields
-/// that are not known are passed over, as there. Errors of all `read_`: malformed_json, missing_field, invalid_field,
-/// which never repeat a value.
+/// The messages of process.Process and filesystem.Filesystem in protobuf's JSON form (protobuf.dev, "ProtoJSON"). A
+/// field has its camelCase name or its own; null means absent; a 64-bit number may be a string; bytes are in base64.
+/// Unknown fields are ignored. Errors of every `read_` function: malformed_json, missing_field, invalid_field. Their
+/// messages never repeat a value.
 namespace skiff::runtime::dialects::e2b {
 
 struct ProcessSelector {
   std::optional<std::uint32_t> pid;
-  std::string tag;  ///< without a pid
+  std::string tag;  ///< used if there is no pid
 };
 
 struct StartMessage {
   std::vector<std::string> argv;
   std::map<std::string, std::string> envs;
-  std::string cwd;  ///< empty: the user's
+  std::string cwd;  ///< empty: the user's default
   std::optional<sessions::TerminalSize> pty;
   std::string tag;  ///< empty: none
   bool stdin_open = true;
 };
 [[nodiscard]] Result<StartMessage> read_start(std::string_view text);
 
-/// How many bytes of each stream a client has.
+/// The number of bytes of each stream that a client has.
 struct OutputOffsets {
-  std::uint64_t out = 0;  ///< of a terminal: what it showed
+  std::uint64_t out = 0;  ///< also what a terminal showed
   std::uint64_t err = 0;
 };
 struct ConnectMessage {
   ProcessSelector process;
   std::optional<OutputOffsets> resume_from;
 };
-/// Of List, which asks for nothing.
+/// Checks a message of List, which has no fields.
 [[nodiscard]] Result<> read_list(std::string_view text);
 [[nodiscard]] Result<ConnectMessage> read_connect(std::string_view text);
 
@@ -61,7 +61,7 @@ struct SendInputMessage {
 };
 [[nodiscard]] Result<SendInputMessage> read_send_input(std::string_view text);
 
-/// One of a stream: which process, what to write, or neither (a sign of life).
+/// A message of StreamInput: the process, or what to write, or neither (a keepalive).
 struct StreamInputMessage {
   std::optional<ProcessSelector> start;
   std::optional<ProcessInput> data;
@@ -72,15 +72,15 @@ struct SendSignalMessage {
   ProcessSelector process;
   int signal = 0;
 };
-/// SIGTERM and SIGKILL are all that there are. Errors: also not_supported for another one.
+/// Reads SIGTERM or SIGKILL. Errors: also not_supported for another signal.
 [[nodiscard]] Result<SendSignalMessage> read_send_signal(std::string_view text);
 
 [[nodiscard]] Result<ProcessSelector> read_close_stdin(std::string_view text);
 
 struct PathMessage {
   std::string path;
-  std::uint32_t depth = 1;  ///< of a list
-  bool recursive = false;   ///< of a watch, as what follows
+  std::uint32_t depth = 1;  ///< for a list
+  bool recursive = false;   ///< for a watch, like the next
   bool include_entry = false;
 };
 [[nodiscard]] Result<PathMessage> read_path(std::string_view text);
@@ -99,17 +99,17 @@ struct InitMessage {
   std::optional<std::string> default_user;
   std::optional<std::string> default_workdir;
 };
-/// Errors: also not_supported for what can only be done to a virtual machine.
+/// Errors: also not_supported for a field that needs a virtual machine.
 [[nodiscard]] Result<InitMessage> read_init(std::string_view text);
 
-// Events of a process, each as the whole message.
+// The events of a process. Each function returns a whole message.
 
-/// `offsets`: where what follows begins.
+/// `offsets` are those of the first bytes that follow.
 [[nodiscard]] std::string start_event(std::int64_t pid, const std::optional<OutputOffsets>& offsets);
-/// `stream` is stdout, stderr or pty; `offset` of the first byte in it.
+/// `stream` is stdout, stderr or pty; `offset` is that of the first byte in the stream.
 [[nodiscard]] std::string data_event(std::string_view stream, std::string_view bytes,
                                      std::optional<std::uint64_t> offset);
-/// "exit status 3", or "signal: killed" with the code -1, as Go's os.ProcessState says it.
+/// The status is "exit status 3", or "signal: killed" with the code -1, as Go's os.ProcessState prints it.
 [[nodiscard]] std::string end_event(const sessions::ExitStatus& status);
 inline constexpr std::string_view kKeepaliveEvent = R"({"event":{"keepalive":{}}})";
 

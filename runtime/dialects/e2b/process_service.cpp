@@ -20,10 +20,10 @@ namespace {
 
 using CommandPointer = std::shared_ptr<sessions::Command>;
 
-/// What E2B's own agent says of itself to what it starts.
+/// The variable that E2B's agent sets for every process it starts.
 constexpr std::pair<const char*, const char*> kMark{"E2B_SANDBOX", "true"};
 
-/// A command that could not be started.
+/// Fails if the command could not be started.
 Result<> check_start(const sessions::Command& command) {
   const auto* const failure = start_failure(command);
   if (failure == nullptr) return {};
@@ -48,7 +48,7 @@ Result<CommandPointer> find_live(Call* call, const ProcessSelector& process) {
   return call->state.processes.find_live(*session, process);
 }
 
-/// Errors: those of what could not be asked for, or not be started.
+/// Starts a process. Errors: those of an invalid request, and of a program that could not be started.
 Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   State& state = call->call.state;
   Agent& agent = call->call.agent();
@@ -86,7 +86,7 @@ void append_process(std::string& out, const sessions::Command& command, std::str
     if (i > 1) out += ',';
     protocol::append_json_string(out, protocol::to_valid_utf8(words[i]));
   }
-  out += R"(],"envs":{})";  // they may be secret
+  out += R"(],"envs":{})";  // the values may be secret
   if (spec.cwd) protocol::append_json_text(out, "cwd", *spec.cwd);
   out += '}';
   protocol::append_json_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
@@ -110,7 +110,7 @@ Task<Result<>> start_process(StreamCall* call) {
   SKIFF_CO_TRY(auto text, co_await call->read_only_message());
   SKIFF_CO_TRY(auto message, read_start(text));
   SKIFF_CO_TRY(auto command, co_await begin(call, std::move(message)));
-  // Who started it gets every byte: it waits rather than lose one.
+  // The client that started the process gets every byte: the process waits rather than lose one.
   co_return co_await stream_process(call, std::move(command), true);
 }
 

@@ -4,21 +4,21 @@
 
 #include "runtime/dialects/e2b/rpc.hpp"
 
-/// The methods of process.Process. Processes are commands of the agent, in its default session, and those are processes
-/// here, however they were started.
+/// The methods of process.Process. A process is a command in the agent's default session, however it was started.
 namespace skiff::runtime::dialects::e2b {
 
-/// Time of the call: how long its stream lasts; with `--e2b-deadline kill` the process's time, too.
+/// Starts a process and streams its events. The call's time limits the stream; with `--e2b-deadline kill` it limits the
+/// process, too.
 [[nodiscard]] Task<Result<>> start_process(StreamCall* call);
-/// Also of one that has ended, as long as it is kept.
+/// Streams the events of a process, also of one that has ended, as long as it is kept.
 [[nodiscard]] Task<Result<>> connect_process(StreamCall* call);
-/// Waits for the process to take it.
+/// Writes the input of a stream to a process, and waits until the process has taken it.
 [[nodiscard]] Task<Result<>> stream_input(StreamCall* call);
 
 [[nodiscard]] Task<Result<std::string>> list_processes(Call* call, std::string message);
 [[nodiscard]] Task<Result<std::string>> update_process(Call* call, std::string message);
 [[nodiscard]] Task<Result<std::string>> send_input(Call* call, std::string message);
-/// To the whole tree. After SIGKILL it answers when nothing of it is left.
+/// Sends a signal to the whole process tree. After SIGKILL it answers when no process of the tree is left.
 [[nodiscard]] Task<Result<std::string>> send_signal(Call* call, std::string message);
 [[nodiscard]] Task<Result<std::string>> close_stdin(Call* call, std::string message);
 

@@ -12,10 +12,10 @@ namespace {
 using sessions::LogItem;
 using sessions::Stream;
 
-/// Of output, in one event.
+/// The most bytes of output in one event.
 constexpr std::size_t kMostOfEvent = std::size_t{32} << 10U;
 
-/// One stream in the making.
+/// Sends the events of one stream.
 class ProcessStream {
  public:
   ProcessStream(StreamCall& call, std::shared_ptr<sessions::Command> command, bool lossless,
@@ -29,7 +29,7 @@ class ProcessStream {
                            .until = call.until}}},
         lossless_{lossless},
         resumes_{resume_from},
-        // Clients before connectrpc's fail at fields that they don't know.
+        // Clients older than connectrpc's fail at unknown fields.
         tells_offsets_{!headers().get("User-Agent").starts_with("connect-python")} {}
 
   [[nodiscard]] LogReader& reader() noexcept { return reader_; }
@@ -68,7 +68,7 @@ class ProcessStream {
     add(start_event(command_->pid(), tells_offsets_ ? std::optional{from} : std::nullopt));
   }
 
-  /// Takes what the log has now, up to this turn's share.
+  /// Adds what the log has now, up to this turn's share of bytes.
   Result<> gather() {
     while (const auto item = reader_.next(kMostOfEvent)) {
       if (item->kind == LogItem::Kind::gap) {
@@ -96,7 +96,7 @@ class ProcessStream {
     add(data_event(stream, bytes, tells_offsets_ ? std::optional{at - bytes.size()} : std::nullopt));
   }
 
-  /// Which stream the bytes belonged to is not known any more.
+  /// The log no longer knows to which stream the lost bytes belonged, so the offsets end here.
   Result<> tell_gap(const LogItem& gap) {
     const std::string bytes = std::to_string(gap.next - gap.offset) + " bytes of output are no longer kept";
     if (resumes_) return fail(Errc::range_not_satisfiable, bytes);

@@ -12,8 +12,8 @@
 
 namespace skiff::runtime::dialects::e2b {
 
-/// Finds processes as clients name them: by the pid of their first process, or by a tag. The commands are those of a
-/// session, the agent keeps them. Reactor thread only.
+/// Finds the commands of a session by their names for clients: the pid of the first process, or a tag. The agent owns
+/// the commands. Reactor thread only.
 class ProcessTable {
  public:
   void tag(std::string text, const std::shared_ptr<sessions::Command>& command) {
@@ -21,8 +21,9 @@ class ProcessTable {
     tags_.emplace_back(std::move(text), command);
   }
 
-  /// Of a pid that was used again the newest command, of a tag the newest that something is left of, else the newest.
-  /// Also one that has ended, as long as it is kept. Errors: command_not_found.
+  /// Finds a process, also one that has ended, as long as it is kept. If a pid was used again, it is the newest
+  /// command's. A tag is that of the newest command of which something is left, else of the newest. Errors:
+  /// command_not_found.
   [[nodiscard]] Result<std::shared_ptr<sessions::Command>> find(const sessions::Session& session,
                                                                 const ProcessSelector& process) const {
     std::shared_ptr<sessions::Command> found;
@@ -41,7 +42,7 @@ class ProcessTable {
     return found;
   }
 
-  /// The same of those that something is left of. Errors: also command_ended.
+  /// Finds a process of which something is left. Errors: also command_ended.
   [[nodiscard]] Result<std::shared_ptr<sessions::Command>> find_live(const sessions::Session& session,
                                                                      const ProcessSelector& process) const {
     auto command = find(session, process);
@@ -49,7 +50,7 @@ class ProcessTable {
     return command;
   }
 
-  /// Empty: none.
+  /// The tag of a command; empty: it has none.
   [[nodiscard]] std::string_view tag_of(const sessions::Command& command) const {
     for (const auto& [text, tagged] : tags_) {
       if (tagged.lock().get() == &command) return text;

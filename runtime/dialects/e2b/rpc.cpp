@@ -17,8 +17,8 @@ using std::chrono::milliseconds;
 constexpr std::string_view kUnaryType = "application/json";
 constexpr std::string_view kStreamType = "application/connect+json";
 constexpr milliseconds kUsualTime{60'000};
-/// A stream ends so much before its time, or a fiftieth of it: older clients give up by a clock of their own at the
-/// same moment, and with another error.
+/// A stream ends this much before its time, or a fiftieth of its time if that is less. Older clients give up by their
+/// own clock at the same moment, with another error.
 constexpr milliseconds kAhead{20};
 constexpr std::size_t kPiece = std::size_t{64} << 10U;
 
@@ -33,7 +33,7 @@ bool has_type(const protocol::Headers& headers, std::string_view wanted) {
   return protocol::same_text(protocol::service::media_type(headers.get("Content-Type")), wanted);
 }
 
-/// What is said of a call before its message. Errors: unsupported_media_type, not_supported, invalid_field.
+/// Checks the header fields of a call. Errors: invalid_field, not_supported.
 Result<> check_head(const protocol::Headers& headers, std::string_view coding) {
   const auto version = headers.find("Connect-Protocol-Version");
   if (version && *version != "1") return fail(Errc::invalid_field, "Connect-Protocol-Version: 1 is spoken here");
@@ -44,7 +44,7 @@ Result<> check_head(const protocol::Headers& headers, std::string_view coding) {
   return {};
 }
 
-/// An answer of HTTP's own, before there is a call.
+/// Answers 415 before the call begins: the Content-Type is not `type`.
 Task<Result<>> refuse_type(Call* call, std::string_view type) {
   call->request.http.extra_headers().set("Accept-Post", type);
   co_return co_await call->request.http.respond({.status = 415});
@@ -132,7 +132,7 @@ Task<Result<std::optional<std::string>>> StreamCall::next_message(const std::fun
     if (ready) got = co_await call.request.http.read_body_some(piece);
     if (share_->is_lost()) co_return fail(Errc::resource_exhausted, std::string{protocol::kNoReceiveRoom});
     if (!got) {
-      // A stream of input may pause for as long as its process is there.
+      // A stream of input may pause as long as its process lives.
       const bool goes_on = got.error().code == Errc::request_timeout && still_wanted != nullptr;
       if (!goes_on) co_return std::unexpected{std::move(got.error())};
       if (!(*still_wanted)()) co_return fail(Errc::command_ended, "the process has ended");

@@ -16,48 +16,48 @@
 /// Calls of the Connect protocol (connectrpc.com/docs/protocol), with JSON over HTTP/1.1.
 namespace skiff::runtime::dialects::e2b {
 
-/// Appends an envelope: a byte of flags, the length in four bytes, the message. `end` is the flag of the last one.
+/// The flags of an envelope, which is a byte of flags, the length in four bytes, and the message. `end` marks the last
+/// one.
 enum class Envelope : std::uint8_t { message = 0, end = 2 };
 void append_envelope(std::string& out, Envelope kind, std::string_view message);
 
-/// Connect-Timeout-Ms, at most ten digits; nothing: it is absent or 0. Errors: invalid_field.
+/// The value of Connect-Timeout-Ms, at most ten digits; nothing: it is absent or 0. Errors: invalid_field.
 [[nodiscard]] Result<std::optional<std::chrono::milliseconds>> asked_time(const protocol::Headers& headers);
 
-/// Keepalive-Ping-Interval, E2B's own: so many seconds, 1 to 3600, or `otherwise` where it says nothing of the kind.
+/// The value of Keepalive-Ping-Interval, which is E2B's own: 1 to 3600 seconds; `otherwise` if it has no such value.
 [[nodiscard]] std::chrono::milliseconds keepalive_interval(const protocol::Headers& headers,
                                                            std::chrono::milliseconds otherwise) noexcept;
 
 /// Answers a message with a message, both JSON.
 using UnaryHandler = Task<Result<std::string>> (*)(Call* call, std::string message);
-/// Runs it, and cancels it when the call's time is over, one minute without any. What it fails with becomes the status
-/// and {"code","message"}.
+/// Runs `handler`, and cancels it when the call's time is over: one minute if the client gives none. An error becomes
+/// the status and {"code","message"}.
 [[nodiscard]] Task<Result<>> serve_unary(Call* call, UnaryHandler handler);
 
-/// A call whose messages are in envelopes. What it fails with becomes the envelope that ends it, with the status 200 in
-/// any case.
+/// A call whose messages are in envelopes. An error becomes the envelope that ends it; the status is always 200.
 class StreamCall {
  public:
   StreamCall(Call& call, std::optional<std::chrono::milliseconds> time);
 
   Call& call;
-  const std::optional<SteadyTime> until;  ///< when its time is over
+  const std::optional<SteadyTime> until;  ///< the end of the call's time
   [[nodiscard]] std::optional<std::chrono::milliseconds> time() const noexcept { return time_; }
 
-  /// The one message of a call whose answer is a stream. Errors: invalid_request and those of a body.
+  /// Reads the only message of a call whose answer is a stream. Errors: invalid_request and those of a body.
   [[nodiscard]] Task<Result<std::string>> read_only_message();
-  /// The next of several, nothing at their end; waits for it until `until`. Errors: also timeout; command_ended once
-  /// `still_wanted` says so, which is asked now and then.
+  /// Reads the next of several messages; nothing: there are no more. Waits until `until`. Errors: also timeout;
+  /// command_ended when `still_wanted`, which is called now and then, returns false.
   [[nodiscard]] Task<Result<std::optional<std::string>>> next_message(const std::function<bool()>* still_wanted);
-  /// Sends envelopes; the first brings the response's head along. Errors: those of the connection.
+  /// Sends envelopes; the first call also sends the response's head. Errors: those of the connection.
   [[nodiscard]] Task<Result<>> send(std::string_view envelopes);
-  /// Envelopes that go out with the one that ends the call: a send less, and the client wakes once less.
+  /// Sends envelopes together with the one that ends the call. That saves a send, and the client wakes once less.
   void send_with_end(std::string envelopes) { with_end_ = std::move(envelopes); }
   [[nodiscard]] Task<Result<>> end(Result<> outcome);
 
  private:
   std::optional<std::chrono::milliseconds> time_;
   protocol::GrpcMessages messages_;
-  std::unique_ptr<protocol::ReceiveBudget::Share> share_;  ///< for those
+  std::unique_ptr<protocol::ReceiveBudget::Share> share_;  ///< the share of memory for `messages_`
   std::string with_end_;
   bool begun_ = false;
   bool broken_ = false;  ///< nothing can be sent any more

@@ -13,17 +13,17 @@
 
 namespace skiff::runtime::dialects::e2b {
 
-/// What lasts from request to request. Reactor thread only.
+/// The dialect's state between requests. Reactor thread only.
 struct State {
   explicit State(const Settings& settings) : access{digest_in(settings)} {}
-  /// The digest of the token that was configured.
+  /// The digest of the configured token; nothing: none is configured.
   [[nodiscard]] static std::optional<TokenDigest> digest_in(const Settings& settings) {
     if (settings.e2b_token_sha256.empty()) return std::nullopt;
     return *digest_from_hex(settings.e2b_token_sha256);
   }
 
   Access access;
-  std::map<std::string, std::string> env;  ///< of commands that come this way; /init replaces what it set
+  std::map<std::string, std::string> env;  ///< for the dialect's commands; an /init with variables replaces them
   std::string default_user;                ///< empty: the agent's
   std::string default_workdir;             ///< empty: the user's home
   ProcessTable processes;
@@ -31,10 +31,10 @@ struct State {
   struct {
     std::uint64_t used_us = 0;
     SteadyTime at{};
-  } cpu = {};  ///< at the last look
+  } cpu = {};  ///< at the last GET /metrics
 };
 
-/// One request on its way.
+/// A request while it is handled.
 struct Call {
   Request& request;
   State& state;

@@ -15,11 +15,11 @@
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
 
-/// What the handlers of the REST routes share.
+/// Functions that the handlers of the REST routes share.
 namespace skiff::runtime::dialects::kubebox {
 
-/// The JSON body, of at most `most` bytes. Fields that are not known are passed over, as in the original. Errors: those
-/// of `HttpExchange::read_body` and of `protocol::decode`.
+/// Reads the JSON body, of at most `most` bytes. Unknown fields are ignored, as in the original. Errors: those of
+/// `HttpExchange::read_body` and of `protocol::decode`.
 template <class T>
 Task<Result<T>> read_json(Request* request, std::size_t most) {
   SKIFF_CO_TRY(auto text, co_await request->http.read_body(most));
@@ -32,16 +32,16 @@ Task<Result<T>> read_json(Request* request, std::size_t most) {
   co_return decoded;
 }
 
-/// The session of this id, noted for the audit log. Errors: session_not_found.
+/// Finds the session with the client's id, and notes it for the audit log. Errors: session_not_found.
 [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session_of(Request* request, std::string_view of_client);
 
-/// A body with the session that its `session_id` names.
+/// A body, and the session that its `session_id` names.
 template <class T>
 struct Asked {
   T body;
   std::shared_ptr<sessions::Session> session;
 };
-/// Errors: those of `read_json` and `session_of`.
+/// Reads a body and finds its session. Errors: those of `read_json` and `session_of`.
 template <class T>
 Task<Result<Asked<T>>> read_asked(Request* request, std::optional<std::size_t> most = {}) {
   SKIFF_CO_TRY(auto body, co_await read_json<T>(request, most.value_or(request->agent.settings.max_json_bytes)));
@@ -55,11 +55,11 @@ Task<Result<Asked<T>>> read_asked(Request* request, std::optional<std::size_t> m
                                                                              api::CommandRequest asked,
                                                                              std::uint64_t process);
 
-/// Until the command's exit. When the client goes before, the command is ended: nobody could ask for its result. True
-/// when the response had to be begun, with white space in front of the JSON. Errors: cancelled.
+/// Waits until the command has exited. If the client goes before, the command is ended: nobody could ask for its
+/// result. True: the response has begun meanwhile, with white space in front of the JSON. Errors: cancelled.
 [[nodiscard]] Task<Result<bool>> until_exit(Request* request, std::shared_ptr<sessions::Command> command);
 
-/// Answers with JSON; `begun` is what `until_exit` said.
+/// Answers with JSON; `begun` is the result of `until_exit`.
 [[nodiscard]] Task<Result<>> answer(Request* request, std::string json, bool begun = false, unsigned status = 200);
 
 }  // namespace skiff::runtime::dialects::kubebox

@@ -17,10 +17,10 @@ namespace {
 using protocol::field;
 using protocol::Text;
 
-/// The label of a session that came to be by /initialize.
+/// The label of a session that /initialize has created.
 constexpr const char* kLabel = "dialect";
 constexpr const char* kLabelled = "kubebox";
-/// Of a WAIT that names none: the original's.
+/// The timeout of a command in mode `wait` that names none, as in the original.
 constexpr std::chrono::milliseconds kUsualTimeout{10'000};
 
 struct InitializeBody {
@@ -28,7 +28,7 @@ struct InitializeBody {
   std::string path;
   static constexpr auto fields = std::tuple{
       field("session_id", &InitializeBody::session_id, "The client's choice", {.min_length = 1, .max_length = 1024}),
-      field("path", &InitializeBody::path, "Of its files and commands", {.text = Text::no_nul}),
+      field("path", &InitializeBody::path, "The root of its files and commands", {.text = Text::no_nul}),
   };
 };
 
@@ -39,7 +39,7 @@ struct RunBody {
   std::optional<std::string> path;
   std::optional<std::optional<nlohmann::json>> timeout;  ///< absent: the usual one; null: none
   static constexpr auto fields = std::tuple{
-      field("session_id", &RunBody::session_id, "Of /initialize"),
+      field("session_id", &RunBody::session_id, "The session_id of /initialize"),
       field("command", &RunBody::command, "A shell line", {.text = Text::no_nul}),
       field("mode", &RunBody::mode, "stream, wait or background", {.optional = true}),
       field("path", &RunBody::path, "Working directory", {.text = Text::no_nul}),
@@ -51,12 +51,12 @@ struct ProcessBody {
   std::string session_id;
   std::optional<nlohmann::json> process_id;
   static constexpr auto fields = std::tuple{
-      field("session_id", &ProcessBody::session_id, "Of /initialize"),
-      field("process_id", &ProcessBody::process_id, "Of /run_command"),
+      field("session_id", &ProcessBody::session_id, "The session_id of /initialize"),
+      field("process_id", &ProcessBody::process_id, "The process_id of /run_command"),
   };
 };
 
-/// Only such a session may be replaced.
+/// Whether /initialize has created the session: only then may it be replaced.
 bool is_ours(const sessions::Session& session) {
   const auto& labels = session.spec().labels;
   return labels.contains(kLabel) && labels.at(kLabel) == kLabelled;
@@ -109,7 +109,8 @@ Task<Result<>> initialize(Request* request) {
   if (!made && made.error().code == Errc::session_conflict) {
     const auto old = registry.find(spec.id);
     if (old && is_ours(**old)) {
-      // The original's second call replaces the session: its processes end here, instead of being lost sight of.
+      // A second call replaces the session, as in the original. Here its processes end; the original loses track of
+      // them.
       SKIFF_CO_TRY_VOID(co_await registry.erase(spec.id, false));
       made = co_await registry.put(spec);
     }
@@ -134,7 +135,7 @@ Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
   const std::uint64_t process = new_process_id();
   SKIFF_CO_TRY(auto command, co_await start_process(request, asked.session, std::move(wanted), process));
   if (body.mode == "wait") co_return co_await answer_wait(request, std::move(command));
-  // Its reader is there from the first byte on, so that none is lost until the client asks for the stream.
+  // The reader exists before the first byte, so that no byte is lost until the client asks for the stream.
   if (body.mode == "stream") {
     auto& turns = request->agent.supervisor.reader_turns;
     waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, command, turns));

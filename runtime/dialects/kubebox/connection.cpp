@@ -23,10 +23,10 @@ namespace socket_io = protocol::socket_io;
 using protocol::WebSocket;
 using socket_io::PacketType;
 
-/// Streams that one connection may have at once.
+/// The most streams that one connection may have at once.
 constexpr std::size_t kMostStreams = 256;
-/// What comes within this time after an event goes with the next one: a command that prints line by line would be an
-/// event a line otherwise.
+/// Output that comes within this time after an event goes with the next one. Otherwise a command that prints line by
+/// line would cause an event for each line.
 constexpr std::chrono::milliseconds kGathering{20};
 
 WebSocket::Options options_of(const Agent& agent, const protocol::Upgraded& of) {
@@ -44,7 +44,7 @@ class SocketIo {
         socket_{std::move(upgraded.stream), std::move(upgraded.buffered), options_of(agent, upgraded)},
         streaming_{agent.executor} {}
 
-  /// Until the connection is over.
+  /// Receives packets until the connection is over.
   Task<> receive() {
     const auto& settings = agent_.settings;
     auto opening = socket_io::to_frame({.id = new_id("e-"),
@@ -64,7 +64,7 @@ class SocketIo {
     co_await socket_.close(protocol::close_code::kNormal, {});
   }
 
-  /// Pings; ends the connection of a client that does not answer, or never asks for the namespace.
+  /// Sends pings. Ends the connection of a client that does not answer them, or never connects the namespace.
   Task<> keep_alive() {
     for (;;) {
       co_await pause(agent_.settings.keepalive);
@@ -81,14 +81,14 @@ class SocketIo {
     }
   }
 
-  /// Says goodbye when the agent stops: all commands have ended by then, and their exits are told.
+  /// Closes the connection when the agent stops. All commands have ended by then, and their exits are sent first.
   Task<> watch_drain() {
     while (!agent_.draining) co_await agent_.drain_begun.wait();
     co_await streaming_.join();
     co_await socket_.close(protocol::close_code::kGoingAway, "the agent is stopping");
   }
 
-  /// A client that has lost its connection may be here already when that is seen.
+  /// Takes over the streams of an older connection that is found dead: its client may have connected again before that.
   Task<> watch_older() {
     for (;;) {
       co_await waiting_.found_dead.wait();
@@ -127,7 +127,7 @@ class SocketIo {
     }
   }
 
-  /// `message` must live until it has ended.
+  /// `message` must live until the task has ended.
   Task<Result<>> take_packet(std::string_view message) {
     SKIFF_CO_TRY(auto packet, socket_io::parse_packet(message));
     if (!packet.other.empty()) co_return co_await send(socket_io::refusal_frame(packet.other));
@@ -161,7 +161,7 @@ class SocketIo {
 
   void take_over() {
     for (auto& stream : waiting_.take_for(connection_)) {
-      // One that was asked for again meanwhile is on its way from its beginning.
+      // The client may have asked again for a process meanwhile: that stream is sent from its beginning.
       if (!streams_.contains(*stream->names.process_id)) begin(std::move(stream));
     }
   }
@@ -197,7 +197,7 @@ class SocketIo {
     co_return co_await send(std::move(frame));
   }
 
-  /// Who waits for the end of a stream that can't begin must not wait for ever.
+  /// Reports an error. If a stream cannot begin, it also sends an exit, for which the client waits.
   Task<Result<>> tell_error(ClientEvent event, Error error) {
     std::string frame = socket_io::begin_event("command_error");
     protocol::append_json_text(frame, "error", error.message);
@@ -253,12 +253,12 @@ class SocketIo {
   WebSocket socket_;
   TaskGroup streaming_;
   std::map<std::uint64_t, std::shared_ptr<OutputStream>> streams_;  ///< until the client has acknowledged their exits
-  std::uint64_t last_event_ = 0;                                    ///< that is to be acknowledged
-  std::uint64_t sent_before_ping_ = 0;                              ///< a pong acknowledges it
-  std::optional<SteadyTime> pinged_;                                ///< a ping without an answer
+  std::uint64_t last_event_ = 0;                                    ///< the id of the newest event that was sent
+  std::uint64_t sent_before_ping_ = 0;                              ///< a pong acknowledges the events up to this id
+  std::optional<SteadyTime> pinged_;                                ///< when the ping was sent that has no answer yet
   bool connected_ = false;
-  bool silent_ = false;  ///< it answers no pings
-  bool left_ = false;    ///< the client has said goodbye
+  bool silent_ = false;  ///< the client answers no pings
+  bool left_ = false;    ///< the client has closed the connection
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace skiff::runtime::dialects::kubebox {
 
-/// One Socket.IO connection, from Engine.IO's handshake to its end. It carries any number of processes' output at once,
-/// each at the client's pace. When it breaks, without a goodbye, its streams go to `waiting`, and from there to the
+/// Serves one Socket.IO connection, from Engine.IO's handshake to its end. It carries the output of many processes at
+/// once, each at the client's pace. If it breaks without a goodbye, its streams go to `waiting`, and from there to the
 /// next connection from the same `host`.
 [[nodiscard]] Task<> serve_connection(protocol::Upgraded upgraded, Agent* agent, WaitingStreams* waiting,
                                       std::string host);

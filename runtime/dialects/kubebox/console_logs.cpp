@@ -13,7 +13,7 @@
 namespace skiff::runtime::dialects::kubebox {
 namespace {
 
-/// The image's own: it is given the URL and prints the answer.
+/// A program of the image. It gets the URL as its argument, and prints the answer.
 constexpr std::string_view kProgram = "kubebox-console-logs";
 constexpr std::chrono::milliseconds kLongestVisit{60'000};
 constexpr std::size_t kLongestAnswer = std::size_t{1} << 20U;
@@ -22,13 +22,14 @@ struct ConsoleBody {
   std::string session_id;
   std::string full_url;
   static constexpr auto fields = std::tuple{
-      protocol::field("session_id", &ConsoleBody::session_id, "Of /initialize"),
-      protocol::field("full_url", &ConsoleBody::full_url, "Of the page",
+      protocol::field("session_id", &ConsoleBody::session_id, "The session_id of /initialize"),
+      protocol::field("full_url", &ConsoleBody::full_url, "The URL of the page",
                       {.max_length = 8192, .text = protocol::Text::no_nul}),
   };
 };
 
-/// The client looks at no status, and would take an answer without errors for a page without errors.
+/// Answers with a failure, in `errors`, too. The client ignores the status, and would take an answer without errors for
+/// a page without errors.
 Task<Result<>> answer_failure(Request* request, bool begun, unsigned status, const std::string& sentence) {
   std::string text{'{'};
   protocol::append_json_text(text, "detail", sentence);

@@ -33,7 +33,7 @@ Task<Result<>> connect(Request* request, WaitingStreams* waiting) {
       });
 }
 
-/// A handler that has no use for the streams.
+/// Adapts a handler that does not use the streams.
 template <Task<Result<>> (*kHandle)(Request* request)>
 Task<Result<>> plain(Request* request, WaitingStreams*) {
   return kHandle(request);
@@ -57,7 +57,8 @@ constexpr std::array kRows{
     Row{.method = "GET", .path = "/get_all_file_paths", .handler = plain<get_all_file_paths>},
 };
 
-/// FastAPI's form. Its status for what is wrong in a request's fields is 422, the original's for a session 400.
+/// Creates an error response in FastAPI's form. An invalid field has the status 422, as in FastAPI. An unknown session
+/// has 400, as in the original.
 protocol::HttpResponse problem(unsigned status, const Error& error) {
   if (status == 0) {
     const bool is_of_field =

@@ -5,7 +5,7 @@
 /// The protocol of the kubebox Python client (docs/dialects/kubebox.md): REST, and Socket.IO over a WebSocket.
 namespace skiff::runtime::dialects::kubebox {
 
-/// Its row in the table of dialects.
+/// The dialect's row in the table of dialects.
 [[nodiscard]] const Dialect& dialect();
 
 }  // namespace skiff::runtime::dialects::kubebox

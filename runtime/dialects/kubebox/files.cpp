@@ -26,7 +26,7 @@ namespace {
 using protocol::field;
 using protocol::Text;
 
-/// A file's text comes inside JSON, all of it in memory.
+/// The most bytes of the body of a write: JSON that is held in memory as a whole.
 constexpr std::size_t kLongestWrite = std::size_t{10} << 20U;
 constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
 constexpr std::size_t kPathsAtOnce = 5000;
@@ -38,10 +38,10 @@ struct WriteBody {
   std::string content;
   bool make_dirs = false;
   static constexpr auto fields = std::tuple{
-      field("session_id", &WriteBody::session_id, "Of /initialize"),
-      field("file_path", &WriteBody::file_path, "Of the file", {.text = Text::no_nul}),
-      field("content", &WriteBody::content, "All of it"),
-      field("make_dirs", &WriteBody::make_dirs, "Its parents too", {.optional = true}),
+      field("session_id", &WriteBody::session_id, "The session_id of /initialize"),
+      field("file_path", &WriteBody::file_path, "The path of the file", {.text = Text::no_nul}),
+      field("content", &WriteBody::content, "The whole content"),
+      field("make_dirs", &WriteBody::make_dirs, "Create missing parents, too", {.optional = true}),
   };
 };
 
@@ -49,12 +49,12 @@ struct PathBody {
   std::string session_id;
   std::string file_path;
   static constexpr auto fields = std::tuple{
-      field("session_id", &PathBody::session_id, "Of /initialize"),
-      field("file_path", &PathBody::file_path, "Of the file", {.text = Text::no_nul}),
+      field("session_id", &PathBody::session_id, "The session_id of /initialize"),
+      field("file_path", &PathBody::file_path, "The path of the file", {.text = Text::no_nul}),
   };
 };
 
-/// Does `change(tree)` in the session's tree.
+/// Runs `change(tree)` in the session's tree.
 template <class Change>
 Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> session, Change change) {
   SKIFF_CO_TRY(auto tree, co_await session->tree());
@@ -66,7 +66,7 @@ Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> se
   co_return co_await answer(request, R"({"status":"success"})");
 }
 
-/// Of several the last one counts, as with FastAPI.
+/// The value of a query parameter. If there are several, the last one counts, as with FastAPI.
 Result<std::string> query(const Request& request, const std::string& name) {
   for (const auto& parameter : request.http.request().target.query | std::views::reverse) {
     if (parameter.name == name) return parameter.value;
@@ -81,7 +81,7 @@ Task<Result<std::shared_ptr<const fs::Tree>>> queried_tree(Request* request) {
   co_return co_await session->tree();
 }
 
-/// Answers what `look(tree, path)` says of the file that the query names.
+/// Runs `look(tree, path)` on the file that the query names.
 template <class Look>
 Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_queried(Request* request, Look look) {
   SKIFF_CO_TRY(const auto tree, co_await queried_tree(request));
@@ -93,25 +93,27 @@ Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_qu
 
 Result<fs::OpenFile> open_file(const fs::Tree& tree, const std::string& path) {
   auto opened = fs::open_to_read(tree, path);
-  // One sentence for what is not there and what can't be read as a file, as the original has it.
+  // A path where nothing is, and one that cannot be read as a file, get the same message, as in the original.
   if (!opened && is_absence(opened.error().code)) return fail(Errc::path_not_found, "File not found", "file_path");
   return opened;
 }
 
-/// As os.walk has it, which counts a link to a directory among the directories and does not follow it.
+/// Whether an entry is a directory for os.walk, which counts a link to a directory among the directories and does not
+/// follow it.
 bool counts_as_directory(const fs::Tree& tree, const fs::Listed& one) {
   if (one.entry.type != fs::EntryType::link) return one.entry.type == fs::EntryType::directory;
   const auto behind = fs::look_at(tree, one.path, fs::Links::follow);
   return behind && behind->entry.type == fs::EntryType::directory;
 }
 
-/// Begins an answer of any length.
+/// Begins a JSON answer of any length.
 Task<Result<>> begin_json(Request* request) {
   return request->http.start({200, {{"Content-Type", "application/json"}}}, {},
                              protocol::HttpExchange::Send::with_first_write);
 }
 
-/// What takes the paths of a list: any of `regexes`; empty: there are none, and all are taken. Errors: invalid_field.
+/// A filter for the paths of a list: any of `regexes` must match. Empty: there are none, and every path is listed.
+/// Errors: invalid_field.
 Result<std::function<bool(std::string_view)>> wanted_paths(const Request& request) {
   std::vector<std::function<bool(std::string_view)>> patterns;
   for (const auto& parameter : request.http.request().target.query) {
@@ -194,7 +196,7 @@ Task<Result<>> file_exists(Request* request) {
   const auto seen = co_await look_at_queried(request, [](const fs::Tree& tree, const std::string& path) {
     return fs::look_at(tree, path, fs::Links::follow);
   });
-  // What may not be looked at counts as absent, as with os.path.exists.
+  // A path that may not be looked at counts as absent, as with os.path.exists.
   if (!seen && !is_absence(seen.error().code) && seen.error().code != Errc::permission_denied)
     co_return std::unexpected{seen.error()};
   co_return co_await answer(request, seen ? R"({"exists":true})" : R"({"exists":false})");
@@ -213,7 +215,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
       return listed;
     };
     auto page = co_await request->agent.long_work.run(std::move(work));
-    // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
+    // If the response has begun, its body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};
     if (options.cursor.empty()) {
       request->http.extra_headers().set("Trailer", api::kLeftOut);
@@ -224,7 +226,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
       if (std::exchange(any, true)) text += ',';
       protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
     }
-    // HTTP/1.0 has no trailers: there the body ends without its last bracket.
+    // HTTP/1.0 has no trailers. If paths were left out, the body ends there without its last bracket.
     const bool is_last = page->next_cursor.empty();
     if (is_last && (left_out == 0 || request->http.request().version >= 11)) text += ']';
     SKIFF_CO_TRY_VOID(co_await request->http.write(text));

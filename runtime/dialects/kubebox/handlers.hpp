@@ -3,7 +3,7 @@
 #include "runtime/dialects/http_dialect.hpp"
 #include "runtime/dialects/kubebox/waiting_streams.hpp"
 
-/// The REST routes, a handler each (docs/dialects/kubebox.md).
+/// The handlers of the REST routes (docs/dialects/kubebox.md).
 namespace skiff::runtime::dialects::kubebox {
 
 // commands.cpp

@@ -17,27 +17,27 @@
 
 namespace skiff::runtime::dialects::kubebox {
 
-/// Streams that have no connection at the moment: of processes that were just started in mode `stream`, and of
-/// connections that broke. Each waits for a minute. Reactor thread only.
+/// Streams that have no connection: those of processes that were just started in mode `stream`, and those of
+/// connections that broke. A stream waits for a minute. Reactor thread only.
 class WaitingStreams {
  public:
   static constexpr std::chrono::milliseconds kPatience{60'000};
-  static constexpr std::size_t kMost = 1024;  ///< the oldest goes then
+  static constexpr std::size_t kMost = 1024;  ///< beyond it the oldest is dropped
 
-  /// A connection, for who may take up what another one left.
+  /// Identifies a connection, which may take over the streams of older ones.
   struct Connection {
-    std::string host;          ///< the client's, without a port
-    std::uint64_t number = 0;  ///< larger than those of the connections before
+    std::string host;          ///< the client's address without its port
+    std::uint64_t number = 0;  ///< larger than the numbers of older connections
   };
 
   explicit WaitingStreams(Executor executor);
 
   [[nodiscard]] Connection connection(std::string host) { return {std::move(host), ++last_number_}; }
-  /// `of`: whose it was; nothing: no connection's yet.
+  /// Adds a stream. `of` is the connection that has lost it; nothing: it had none yet.
   void add(std::shared_ptr<OutputStream> stream, std::optional<Connection> of = {});
-  /// The one of this process; null when none waits.
+  /// Removes and returns the stream of this command; null: none waits.
   [[nodiscard]] std::shared_ptr<OutputStream> take(const sessions::Command& command);
-  /// Those of the broken connections from the same host that are older than this one.
+  /// Removes and returns the streams of broken connections from the same host that are older than this one.
   [[nodiscard]] std::vector<std::shared_ptr<OutputStream>> take_for(const Connection& connection);
 
   /// Notified when a connection was found dead by its silence: its client may have another one already.
@@ -51,7 +51,7 @@ class WaitingStreams {
   };
   void drop_old();
 
-  std::list<Entry> entries_;  ///< the one that has waited longest first
+  std::list<Entry> entries_;  ///< the one that has waited longest is the first
   std::uint64_t last_number_ = 0;
   Deadline expiry_;
 };

@@ -11,21 +11,22 @@
 
 namespace skiff::runtime::dialects::python_runtime {
 
-/// Where files are: the roots of the default session.
+/// The directory of the files: the roots of the default session.
 struct Base {
   std::shared_ptr<const fs::Tree> tree;
   std::string root;  ///< absolute, as it was configured
 };
-/// Errors: those of opening the roots.
+/// Opens the roots. Errors: those of opening them.
 [[nodiscard]] Task<Result<Base>> base_of(Request* request);
 
-/// A client's path as one below the root: also an absolute one is, and slashes at its end say nothing.
+/// A client's path relative to the root. An absolute path begins at the root, too. Slashes at its end are ignored.
 [[nodiscard]] std::string below_base(std::string_view path);
 
-/// The path that `pwd` would print in a shell, if that is what `below` is: it begins with the root's own. Else empty.
+/// The absolute path, if `below` is one as `pwd` prints it without its first slash: it begins with the root's own path.
+/// Else empty.
 [[nodiscard]] std::string as_printed(const Base& base, std::string_view below);
 
-/// `open(below)`, or what is meant by `as_printed` where nothing is there.
+/// Runs `open(below)`. If nothing is there, runs `open` with the path of `as_printed`.
 template <class Open>
 auto open_at(const Base& base, const std::string& below, Open open) {
   auto opened = open(below);

@@ -20,7 +20,7 @@ Task<Result<>> tell_health(Request* request) {
       json_answer(200, R"({"status":"ok","message":"Sandbox Runtime is active."})"));
 }
 
-/// A handler that takes the file's path behind the route's.
+/// Adapts a handler that takes the path of a file, which follows the route's own.
 template <Task<Result<>> (*kHandle)(Request* request, std::string_view rest)>
 Task<Result<>> with_path(Request* request) {
   return kHandle(request, request->match.parameters.front());

@@ -19,10 +19,10 @@
 namespace skiff::runtime::dialects::python_runtime {
 namespace {
 
-/// Of its output a command keeps as much as an answer can hold.
+/// The bytes of output that a command keeps: as many as an answer can hold.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20U;
 
-/// Read once: commands can't change the agent's environment, and nobody else does.
+/// The value of SANDBOX_EXEC_TIMEOUT_SECONDS. It is read once, because nothing changes the agent's environment.
 std::optional<double> configured_limit() {
   static const std::optional<double> limit = [] {
     const char* const text = std::getenv("SANDBOX_EXEC_TIMEOUT_SECONDS");
@@ -75,7 +75,7 @@ Task<Result<>> execute(Request* request) {
   wanted.output.keep_bytes = std::min(kKeptBytes, agent.settings.output_memory);
   auto started = co_await api::start(agent, &request->caller, session, &wanted);
   if (!started) {
-    // A client that may try again learns it by the status; any other start that fails is the command's failure.
+    // The status tells a client that it may try again. Any other failure to start is reported as the command's failure.
     if (api::is_for_later(started.error().code)) co_return std::unexpected{std::move(started.error())};
     co_return co_await answer_text(request, failed_answer(started.error().message, tells_timeout));
   }
@@ -86,7 +86,7 @@ Task<Result<>> execute(Request* request) {
   try {
     (void)co_await run_beside(watch.watch_peer(http), watch.until_exit());
   } catch (...) {
-    // The server ends: nobody is left who could be answered.
+    // The server ends, and nobody can be answered.
     command->end(sessions::Cause::killed_by_client);
     throw;
   }

@@ -5,8 +5,9 @@
 
 namespace skiff::runtime::dialects::python_runtime {
 
-/// POST /execute: runs a shell line in the default session and answers when it has ended. Its tree is ended when the
-/// client leaves, or when its time is over. What goes wrong with the command is told in a 200, as with the original.
+/// Handles POST /execute: runs a shell line in the default session and answers when it has ended. Its process tree is
+/// ended when the client leaves, or when its time is over. A failure of the command is reported with the status 200, as
+/// in the original.
 [[nodiscard]] Task<Result<>> execute(Request* request);
 
 }  // namespace skiff::runtime::dialects::python_runtime

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFailed = "Failed to execute command: ";
 constexpr int kTimedOutForClient = 124;
 
-/// What one byte takes in a JSON string.
+/// The number of bytes that each byte takes in a JSON string.
 constexpr std::array<std::uint8_t, 256> kJsonBytes = [] {
   std::array<std::uint8_t, 256> sizes{};
   sizes.fill(1);
@@ -34,7 +34,7 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// Leaves out the middle so that what is left takes at most `room` bytes in JSON. Gives how much that was.
+/// Cuts the middle out, so that the rest takes at most `room` bytes in JSON. Returns the number of bytes that were cut.
 std::size_t shorten(std::string& text, std::size_t room) {
   std::size_t head = 0;
   for (std::size_t used = 0; head < text.size(); ++head) {
@@ -111,7 +111,7 @@ std::string execute_answer(const api::KeptOutput& output, const Executed& how, b
   const std::size_t out_bytes = json_bytes(out);
   const std::size_t err_bytes = json_bytes(err);
   if (out_bytes + err_bytes > most) {
-    // The smaller one comes first: it stays whole, if it fits into its half.
+    // The smaller stream stays whole, if it fits into half of the room.
     const std::size_t out_room = std::min(out_bytes, std::max(most / 2, most - std::min(most, err_bytes)));
     if (out_bytes > out_room) omitted_out += shorten(out, out_room);
     if (err_bytes > most - out_room) omitted_err += shorten(err, most - out_room);

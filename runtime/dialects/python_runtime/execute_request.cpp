@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// application/json and application/ANYTHING+json.
+/// Whether the type is application/json or application/ANYTHING+json.
 bool is_json_type(std::string_view content_type) {
   std::string type{trimmed(content_type.substr(0, content_type.find(';')))};
   std::ranges::transform(type, type.begin(),
@@ -22,7 +22,7 @@ bool is_json_type(std::string_view content_type) {
   return type == "application/json" || (type.starts_with("application/") && type.ends_with("+json"));
 }
 
-/// A number, and what Python's float() makes one of; nothing: another value.
+/// The value as Python's float() converts it; nothing: it cannot.
 std::optional<double> number_of(const json& value) {
   if (value.is_number()) return value.get<double>();
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;

@@ -13,11 +13,11 @@ namespace skiff::runtime::dialects::python_runtime {
 struct ExecuteRequest {
   std::string command;
   std::optional<double> timeout_seconds = {};  ///< above 0; infinite: none
-  bool knows_timeouts = false;                 ///< it names `timeout_seconds`, so it reads `timed_out`
+  bool knows_timeouts = false;                 ///< the body has `timeout_seconds`, so its client reads `timed_out`
 };
 
-/// Reads it as the original does with `command: str` and `timeout_seconds: float | None`, other members ignored. A body
-/// without a content type is taken for JSON. `max_bytes` bounds the JSON text. Errors: payload_too_large;
+/// Reads the body as the original does with `command: str` and `timeout_seconds: float | None`; other members are
+/// ignored. A body without a content type counts as JSON. `max_bytes` bounds the JSON text. Errors: payload_too_large;
 /// malformed_json, missing_field and invalid_field, with `field`.
 [[nodiscard]] Result<ExecuteRequest> read_execute_request(std::optional<std::string_view> content_type,
                                                           std::string_view body, std::size_t max_bytes);

@@ -21,14 +21,15 @@ namespace {
 using protocol::append_json_key;
 using protocol::append_json_text;
 
-/// Entries that are listed, and sent, at once.
+/// The number of entries that are listed, and sent, at once.
 constexpr std::size_t kListedAtOnce = 1000;
 
 Task<Result<>> answer_with(Request* request, protocol::HttpResponse response) {
   co_return co_await request->http.respond(std::move(response));
 }
 
-/// As Starlette's FileResponse, of the path as the client gave it: RFC 8187's form for those that need it (RFC 6266).
+/// The Content-Disposition (RFC 6266) of Starlette's FileResponse for the path as the client gave it. A path that needs
+/// it is encoded by RFC 8187.
 std::string disposition_of(std::string_view path) {
   std::string encoded;
   for (;;) {
@@ -42,7 +43,7 @@ std::string disposition_of(std::string_view path) {
   return "attachment; filename*=utf-8''" + encoded;
 }
 
-/// Seconds since 1970 as Python makes a float of them and shows it.
+/// Appends seconds since 1970 as Python prints a float of them.
 void append_seconds(std::string& out, fs::FileTime time) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(time);
   const double seconds =
@@ -64,8 +65,7 @@ void append_entry_of(std::string& out, std::string_view name, const fs::Entry& e
   out += '}';
 }
 
-/// A page of entries with commas between them; links are shown as what they lead to, those that lead nowhere as
-/// themselves.
+/// A page of entries, separated by commas. A link is shown as its target. A link without a target is shown as itself.
 struct ListedPage {
   std::string text;
   std::string next_cursor;
@@ -167,7 +167,7 @@ Task<Result<>> exists(Request* request, std::string_view path) {
                    [&](const std::string& at) { return fs::look_at(*base->tree, at, fs::Links::follow); });
   };
   auto seen = co_await request->agent.disk.run(std::move(work));
-  // What may not be looked at counts as absent, as with os.path.exists.
+  // A path that may not be looked at counts as absent, as with os.path.exists.
   if (!seen && !is_absence(seen.error().code) && seen.error().code != Errc::permission_denied) {
     co_return co_await answer_with(request, path_refused("Exists check failed", seen.error()));
   }

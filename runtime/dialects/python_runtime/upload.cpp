@@ -15,14 +15,15 @@ namespace {
 
 constexpr std::string_view kPartName = "file";
 
-/// What the last part called `file` has come to.
+/// The result of the last part called `file`.
 struct Uploading {
   std::string name;                  ///< as the client gave it; empty: it is a field and not a file
-  std::optional<fs::Writer> writer;  ///< of a file that has come whole; not committed
+  std::optional<fs::Writer> writer;  ///< holds a complete file; not committed
   std::optional<Error> refused;      ///< why it can't be written
 };
 
-/// Tells errors of the body from those of the disk.
+/// Reads from the body, and notes the body's own errors in `broken`. The caller distinguishes them from those of the
+/// disk.
 Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<char> into,
                                       std::optional<Error>* broken) {
   auto got = co_await body->read_some(into);
@@ -30,12 +31,12 @@ Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<c
   co_return got;
 }
 
-/// Errors: those of the body alone. What the file is refused for is in the result.
+/// Receives a file. Errors: only those of the body. The result says why a file was refused.
 Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
   Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}};
   if (upload.name.empty()) co_return upload;
   BlockingPool* const disk = &request->agent.disk;
-  // Slashes at the end of a name that is to be a file's say that it is not one.
+  // Slashes at the end stay: they say that the name is not a file's.
   std::string_view below = upload.name;
   while (below.starts_with('/')) below.remove_prefix(1);
   auto begin = [&] { return fs::Writer::begin(*base->tree, below); };

@@ -5,10 +5,10 @@
 
 namespace skiff::runtime::dialects::python_runtime {
 
-/// POST /upload: writes the part `file` of a multipart body to where its file name says, below the root of the default
-/// session; missing directories are made. The file is there when the body was whole, and as it was before otherwise. Of
-/// several such parts the last one counts. The body is read to its end also when it is refused, so that the client,
-/// which sends all of it first, gets to read why.
+/// Handles POST /upload: writes the part `file` of a multipart body to the path in its file name, below the root of the
+/// default session. Missing directories are created. The file changes only if the whole body has arrived. Of several
+/// such parts the last one counts. A body that is refused is read to its end, because the client sends all of it before
+/// it reads the answer.
 [[nodiscard]] Task<Result<>> upload(Request* request);
 
 }  // namespace skiff::runtime::dialects::python_runtime

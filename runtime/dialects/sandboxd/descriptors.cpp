@@ -9,9 +9,8 @@
 #include <optional>
 #include <utility>
 
-// The files are described here by their messages, and put into the form of google/protobuf/descriptor.proto, whose
-// field numbers stand in the functions that write it: a program of the build and its packages for five small files is
-// too much.
+// Tables describe the files here, and functions write them in the form of google/protobuf/descriptor.proto, whose field
+// numbers are in these functions. `protoc` and its packages would be too much for five small files.
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
@@ -25,10 +24,10 @@ struct FieldRow {
   std::string_view name;
   std::int32_t number;
   Type type;
-  std::string_view type_name = {};  ///< of messages and enums, below the file's package; with a leading dot it is full
+  std::string_view type_name = {};  ///< a message or enum of the file's package; with a leading dot it is a full name
   Label label = Label::one;
   std::optional<std::int32_t> oneof = {};
-  bool optional = false;  ///< `optional` of proto3: a oneof of its own
+  bool optional = false;  ///< proto3's `optional`, which is a oneof of its own
 };
 
 struct EnumRow {
@@ -131,7 +130,7 @@ void write_service(pbf_writer out, const FileRow& file) {
   }
 }
 
-/// Values stand beside their enumeration.
+/// Adds the names of an enum and of its values, which are in the same scope as the enum.
 void define_enum(std::vector<std::string>& symbols, std::string_view scope, const EnumRow& row) {
   symbols.push_back(below(scope, row.name));
   for (const auto& [name, number] : row.values) symbols.push_back(below(scope, name));
@@ -244,7 +243,7 @@ FileRow health_file() {
               {.name = "Watch", .takes = "HealthCheckRequest", .gives = "HealthCheckResponse", .streams_out = true}}};
 }
 
-/// v1 and v1alpha differ in their names alone.
+/// Describes v1 or v1alpha, which differ in their names alone.
 FileRow reflection_file(std::string_view name, std::string_view package) {
   const auto one_of = [](std::string_view field, std::int32_t number, Type type, std::string_view type_name = {}) {
     return FieldRow{field, number, type, type_name, Label::one, 0};

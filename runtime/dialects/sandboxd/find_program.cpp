@@ -13,7 +13,7 @@ bool is_program(const std::string& path) {
   return ::stat(path.c_str(), &seen) == 0 && S_ISREG(seen.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Empty: it is in none of the directories.
+/// The path of a program in one of the directories; empty: none has it.
 std::string find_below(std::string_view directories, const std::string& name) {
   while (!directories.empty()) {
     const std::size_t colon = std::min(directories.find(':'), directories.size());

@@ -4,11 +4,12 @@
 #include "protocol/grpc/fields.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 
-/// grpc.health.v1.Health: SERVING until the agent drains, for the server as a whole ("") and for each of its services.
+/// The service grpc.health.v1.Health: SERVING until the agent drains, for the server as a whole ("") and for each of
+/// its services.
 namespace skiff::runtime::dialects::sandboxd {
 
 [[nodiscard]] Task<protocol::GrpcStatus> check_health(ServiceCall* call);
-/// Tells again when it changes.
+/// Sends the state, and sends it again when it changes.
 [[nodiscard]] Task<protocol::GrpcStatus> watch_health(ServiceCall* call);
 
 }  // namespace skiff::runtime::dialects::sandboxd

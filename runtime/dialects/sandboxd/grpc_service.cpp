@@ -20,7 +20,7 @@ using protocol::GrpcCode;
 using protocol::GrpcStatus;
 
 constexpr std::size_t kLongestToldPath = 200;
-/// What grpc-go takes where nobody says otherwise; input may be larger.
+/// The largest message, which is grpc-go's default; input may be larger.
 constexpr std::size_t kMostMessage = std::size_t{4} << 20U;
 constexpr std::size_t kMostInput = std::size_t{32} << 20U;
 
@@ -28,7 +28,7 @@ struct MethodRoute {
   std::string_view path;
   Task<GrpcStatus> (*run)(ServiceCall* call);
   std::size_t most = kMostMessage;
-  bool is_probe = false;  ///< no use of the sandbox, and answered while the agent drains
+  bool is_probe = false;  ///< it does not count as use of the sandbox, and is answered while the agent drains
 };
 constexpr std::array kMethods{
     MethodRoute{.path = "/process.v1.ProcessService/Start", .run = &start_process},
@@ -42,7 +42,7 @@ constexpr std::array kMethods{
     MethodRoute{.path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", .run = &reflect},
 };
 
-/// What stands for a call's end in metrics and the audit log, which know HTTP's statuses.
+/// The HTTP status that stands for a call's end in the metrics and the audit log.
 unsigned http_status_of(GrpcCode code) {
   switch (code) {
     case GrpcCode::ok:
@@ -62,7 +62,7 @@ unsigned http_status_of(GrpcCode code) {
       return 400;
     case GrpcCode::unavailable:
       return 503;
-    case GrpcCode::deadline_exceeded:  // the client's own
+    case GrpcCode::deadline_exceeded:  // the client's own deadline
       return 408;
     default:
       return 500;
@@ -81,7 +81,7 @@ GrpcStatus unknown_method(std::string_view path) {
   return {GrpcCode::unimplemented, "method " + std::string{path} + " is not known here"};
 }
 
-/// Runs a method in the time that the client gives it.
+/// Runs a method within the client's deadline.
 Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* call) {
   Agent& agent = call->service.agent;
   std::optional<std::chrono::milliseconds> timeout;
@@ -89,7 +89,7 @@ Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* cal
     auto parsed = protocol::parse_grpc_timeout(*call->timeout);
     if (!parsed) co_return protocol::GrpcOutcome{.status = protocol::grpc_status(parsed.error())};
     if (*parsed == std::chrono::milliseconds{0}) {
-      // Nothing is begun that nobody waits for.
+      // Nobody waits for the answer, so nothing is begun.
       co_return protocol::GrpcOutcome{.status = {GrpcCode::deadline_exceeded, "the call's time is over"}};
     }
     timeout = *parsed;
@@ -106,7 +106,7 @@ Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* cal
 Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   const protocol::Http2Request& request = http->request();
   api::RequestRecord record;
-  // A browser never speaks HTTP/2 without TLS, so no page of one gets this far.
+  // A browser never speaks HTTP/2 without TLS, so Host and Origin need no check here.
   if (request.method != "POST") {
     http->respond({{"allow", "POST"}}, 405);
     co_return;
@@ -125,7 +125,7 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
       .timeout = request.headers.find("grpc-timeout").transform([](auto text) { return std::string{text}; })};
   protocol::GrpcOutcome outcome{.status = unknown_method(request.path.substr(0, kLongestToldPath))};
   http->forget_head();
-  // A probe stays a stranger, for whom a place is kept when all the others are taken.
+  // A probe stays unauthenticated: slots for such connections are left when all the others are taken.
   if (auto kept = is_known && route->is_probe ? Result<>{} : http->mark_authenticated(); !kept) {
     outcome.status = protocol::grpc_status(kept.error());
   } else if (is_known) {

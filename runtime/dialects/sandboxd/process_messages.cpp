@@ -18,14 +18,14 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 using protozero::tag_and_type;
 
-/// As many as a request of the agent's own API may have.
+/// The most words or variables of a command, as in a request of the agent's own API.
 constexpr std::size_t kMostWords = 65'536;
 
 std::unexpected<Error> wrong(std::string sentence, std::string field) {
   return fail(Errc::invalid_field, std::move(sentence), std::move(field));
 }
 
-/// Reads a message; what protozero throws at bytes that are not one becomes an error.
+/// Reads a message. protozero throws at bytes that are not one; the exception becomes an error.
 template <class T, class Read>
 Result<T> decoded(std::string_view message, Read read) {
   T value;
@@ -125,7 +125,7 @@ Result<WriteStdinRequest> read_write_stdin(std::string_view message) {
         case tag_and_type(1, pbf_wire_type::varint):
           into.process_id = reader.get_int32();
           break;
-        // One of the two: the last one counts.
+        // The two are a oneof: the last one counts.
         case tag_and_type(2, pbf_wire_type::length_delimited):
           into.input = reader.get_string();
           into.eof = false;
@@ -200,7 +200,7 @@ Result<sessions::TerminalSize> terminal_size(std::uint32_t cols, std::uint32_t r
 std::string init_event(std::int32_t process_id) {
   std::string text;
   {
-    // Its length is written by the destructor.
+    // The destructor writes the message's length.
     protozero::pbf_writer event{text};
     protozero::pbf_writer init{event, 1};
     init.add_int32(1, process_id);
@@ -209,7 +209,7 @@ std::string init_event(std::int32_t process_id) {
 }
 
 std::string exit_event(std::int32_t exit_code) {
-  // An exit with code 0 is an empty message, which a writer of its own would take away again.
+  // An exit with code 0 is an empty message. A nested writer would remove it again.
   const std::string exit = execute_head(exit_code);
   std::string text;
   protozero::pbf_writer{text}.add_message(4, exit);

@@ -10,8 +10,8 @@
 #include "base/error.hpp"
 #include "sessions/spawn/terminal.hpp"
 
-/// The messages of process.v1 that come and go, in protobuf's wire format. Fields that are not known are skipped, as
-/// protobuf has it. Errors of all: invalid_field, also for what is not protobuf.
+/// The messages of process.v1, in protobuf's wire format. Unknown fields are skipped, as protobuf does. Errors of all
+/// functions that read: invalid_field, also for bytes that are not protobuf.
 namespace skiff::runtime::dialects::sandboxd {
 
 struct ProcessConfig {
@@ -20,12 +20,12 @@ struct ProcessConfig {
   std::optional<std::string> cwd;
 };
 
-/// StartRequest and ExecuteRequest, which has no terminal.
+/// A StartRequest, or an ExecuteRequest, which has no terminal.
 struct ProcessRequest {
   ProcessConfig config;
   std::optional<sessions::TerminalSize> pty;
 };
-/// Errors: also missing_field, without a command.
+/// Reads either of them. Errors: also missing_field, without a command.
 [[nodiscard]] Result<ProcessRequest> read_process_request(std::string_view message);
 
 struct WriteStdinRequest {
@@ -47,19 +47,19 @@ struct ResizeRequest {
   std::uint32_t rows = 0;
 };
 [[nodiscard]] Result<ResizeRequest> read_resize(std::string_view message);
-/// Errors: invalid_field for a side of more than 65,535.
+/// A terminal's size. Errors: invalid_field for a side of 0 or of more than 65,535.
 [[nodiscard]] Result<sessions::TerminalSize> terminal_size(std::uint32_t cols, std::uint32_t rows);
-/// The same, where a side that is 0 is not said: as usual, or as it is.
+/// A terminal's size in which a side of 0 is not given: it is the usual one, or stays as it is. Errors: invalid_field.
 [[nodiscard]] Result<sessions::TerminalSize> size_but_for_zeros(std::uint32_t cols, std::uint32_t rows);
 
-/// Whole StartResponse messages.
+/// These two compose whole StartResponse messages.
 [[nodiscard]] std::string init_event(std::int32_t process_id);
 [[nodiscard]] std::string exit_event(std::int32_t exit_code);
 
-/// Field numbers of StartResponse and ExecuteResponse.
+/// The field numbers of output in StartResponse and ExecuteResponse.
 inline constexpr std::uint32_t kStdoutField = 2;
 inline constexpr std::uint32_t kStderrField = 3;
-/// What goes before so many bytes of output in such a message.
+/// Appends what precedes `size` bytes of output in such a message: the field's tag and the length.
 void append_bytes_head(std::string& out, std::uint32_t field, std::size_t size);
 /// The beginning of an ExecuteResponse; its outputs follow.
 [[nodiscard]] std::string execute_head(std::int32_t exit_code);

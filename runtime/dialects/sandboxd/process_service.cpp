@@ -20,12 +20,12 @@ using protocol::GrpcCode;
 using protocol::GrpcStatus;
 using sessions::LogItem;
 
-/// Of both streams, in the answer of Execute: more belongs to Start, which holds none of it.
+/// The most output of both streams in an answer of Execute. Start has no such limit, because it holds no output.
 constexpr std::size_t kMostExecuteOutput = std::size_t{64} << 20U;
-/// Most output in one message of Start.
+/// The most output in one message of Start.
 constexpr std::size_t kMostOfMessage = std::size_t{64} << 10U;
 
-/// Who started a command ends it, however the call ends.
+/// Ends a command together with the call that has started it, however the call ends.
 class Held {
  public:
   Held(const ServiceCall& call, std::shared_ptr<sessions::Command> command)
@@ -57,14 +57,14 @@ GrpcCode code_of(StartFault fault) {
   return GrpcCode::internal;
 }
 
-/// A command that could not be started.
+/// The status of a command that could not be started; nothing: it could.
 std::optional<GrpcStatus> failed_start(const sessions::Command& command) {
   const auto* const failure = start_failure(command);
   if (failure == nullptr) return std::nullopt;
   return GrpcStatus{code_of(start_fault(*failure)), "failed to start command: " + failure->message};
 }
 
-/// The working directory, absolute. Errors: path_escapes_root, path_not_found and the like.
+/// The absolute working directory. Errors: path_escapes_root, path_not_found and the like.
 Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::string path) {
   SKIFF_CO_TRY(auto below, sandbox_path(path, sandbox->root));
   auto look = [&] { return sandbox->tree->open_directory(below); };
@@ -72,8 +72,8 @@ Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::st
   co_return sandbox->root + '/' + below;
 }
 
-/// Starts what is asked for, and waits until it runs. Errors: what could not be asked for; what could not be started is
-/// in the command's log.
+/// Starts a command. Errors: those of an invalid request. A program that could not be started is reported in the
+/// command's log.
 Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, ProcessRequest request, bool with_stdin) {
   Agent& agent = call->service.agent;
   SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&agent));
@@ -93,14 +93,14 @@ Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, Proces
   for (auto& [name, value] : request.config.env_vars) wanted.env.emplace(name, std::move(value));
   wanted.stdin_open = with_stdin;
   wanted.tty = request.pty;
-  // The client's window holds the command up, and nothing else: no byte is dropped for one that pauses.
+  // Only the client's flow-control window holds the command up: no byte is dropped for a client that pauses.
   wanted.output.overflow = sessions::Overflow::block;
   SKIFF_CO_TRY(auto started, co_await api::start(agent, &call->caller, sandbox.session, &wanted));
   call->command = started.command->id();
   co_return started.command;
 }
 
-/// One message of Start for each piece of output.
+/// The messages of Start, one for each piece of output.
 struct OutputBatch {
   std::vector<std::string> heads;
   std::vector<Slice> pieces;
@@ -149,9 +149,10 @@ Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Comm
   co_return sent ? GrpcStatus{} : grpc_status(sent.error());
 }
 
-/// All that a command says until it has ended.
+/// The whole output of a command.
 struct WholeOutput {
-  std::unique_ptr<protocol::ReceiveBudget::Share> share;  ///< the command's pace is not the client's
+  std::unique_ptr<protocol::ReceiveBudget::Share>
+      share;  ///< may be held for long: the command sets the pace, not the client
   std::vector<Slice> out;
   std::vector<Slice> err;
   std::size_t out_bytes = 0;
@@ -218,7 +219,7 @@ Task<GrpcStatus> start_process(ServiceCall* call) {
   const Held held{*call, *command};
   co_await (*command)->started();
   if (auto failure = failed_start(**command)) co_return *failure;
-  // It has its number before the client knows it.
+  // The command has its number before the client knows it.
   const ProcessTable::Entry entry{call->service.table, *command};
   auto sent = co_await call->grpc.send(init_event(entry.id()));
   if (!sent) co_return grpc_status(sent.error());
@@ -251,7 +252,7 @@ Task<GrpcStatus> write_stdin(ServiceCall* call) {
   auto command = call->service.table.find(request->process_id);
   if (!command) co_return grpc_status(command.error());
   if (request->eof) {
-    // One that has ended, or has closed it, has no use for the end.
+    // A command that has ended, or has closed its stdin, needs no end of input.
     auto closed = co_await (*command)->close_stdin();
     if (!closed && closed.error().code != Errc::stdin_closed) co_return grpc_status(closed.error());
   } else if (!request->input.empty()) {
@@ -278,7 +279,7 @@ Task<GrpcStatus> send_signal(ServiceCall* call) {
                             .escalate_after = std::nullopt,
                             .escalate_to = std::nullopt};
   auto sent = co_await api::send_signal(*command, std::move(signal));
-  // Its exit event may be on its way to the client.
+  // The command has ended; its exit event may be on its way to the client.
   if (!sent && sent.error().code != Errc::command_ended) co_return grpc_status(sent.error());
   co_return co_await answer_empty(call);
 }

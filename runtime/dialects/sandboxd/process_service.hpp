@@ -9,23 +9,23 @@
 #include "runtime/api/call.hpp"
 #include "runtime/dialects/sandboxd/process_table.hpp"
 
-/// The methods of process.v1.ProcessService. Commands are the agent's own, in the default session. Whoever started one
-/// by Start or Execute holds it: when the call is over for another reason than the command's end, its tree is ended.
+/// The methods of process.v1.ProcessService. Commands are the agent's own, in the default session. A call of Start or
+/// Execute owns its command: if the call is over before the command's end, the command's tree is ended.
 namespace skiff::runtime::dialects::sandboxd {
 
-/// What the calls of one gRPC endpoint share.
+/// Shared by the calls of one gRPC endpoint.
 struct ProcessService {
   Agent& agent;
   ProcessTable table = {};
 };
 
-/// One call of a method on its way. Lives as long as the method.
+/// A call of a method while it is handled. It lives as long as the method.
 struct ServiceCall {
   ProcessService& service;
   protocol::GrpcCall& grpc;
   api::Caller caller;
-  std::optional<std::string> timeout = {};  ///< grpc-timeout
-  std::string command = {};                 ///< set by the method, for the audit log: that was started
+  std::optional<std::string> timeout = {};  ///< the value of grpc-timeout
+  std::string command = {};                 ///< the id of the command that the method has started, for the audit log
   bool over_time = false;                   ///< the call's time is over
 };
 

@@ -11,11 +11,11 @@
 
 namespace skiff::runtime::dialects::sandboxd {
 
-/// The numbers by which clients know the commands that Start is streaming: 1, 2, 3 and so on, never a pid of the
-/// system. The commands are the agent's. Reactor thread only.
+/// Gives numbers to the commands that Start is streaming: 1, 2, 3 and so on, which are never pids of the system. The
+/// agent owns the commands. Reactor thread only.
 class ProcessTable {
  public:
-  /// A command's number, for as long as this lives.
+  /// Holds a command's number as long as it lives.
   class Entry {
    public:
     Entry(ProcessTable& table, std::shared_ptr<sessions::Command> command) : table_{table}, id_{table.free_number()} {
@@ -32,7 +32,7 @@ class ProcessTable {
     std::int32_t id_;
   };
 
-  /// Errors: command_not_found.
+  /// Finds a command by its number. Errors: command_not_found.
   [[nodiscard]] Result<std::shared_ptr<sessions::Command>> find(std::int32_t id) const {
     const auto found = commands_.find(id);
     if (found != commands_.end()) return found->second;
@@ -40,7 +40,7 @@ class ProcessTable {
   }
 
  private:
-  /// After the largest number comes 1 again, and those that are in use are left out.
+  /// The next free number. 1 follows the largest number.
   [[nodiscard]] std::int32_t free_number() {
     do {
       last_ = last_ == INT32_MAX ? 1 : last_ + 1;

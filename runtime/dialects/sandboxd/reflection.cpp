@@ -16,7 +16,7 @@ using protocol::GrpcCode;
 using protozero::pbf_reader;
 using protozero::pbf_writer;
 
-/// Field numbers of ServerReflectionRequest's `message_request`.
+/// The field numbers of ServerReflectionRequest's `message_request`.
 enum class Asked : std::uint32_t {
   nothing = 0,
   file_by_filename = 3,
@@ -55,7 +55,7 @@ void write_error(pbf_writer& out, GrpcCode code, const std::string& sentence) {
   error.add_string(2, sentence);
 }
 
-/// The file and all that it imports, itself first.
+/// Writes a file and all that it imports, itself first.
 void write_files(pbf_writer& out, const ProtoFile& first) {
   pbf_writer response{out, 4};
   std::set<std::string_view> seen{first.name};
@@ -88,7 +88,7 @@ void write_answer(pbf_writer& out, const ReflectionRequest& request) {
       if (find_symbol(request.about) == nullptr) {
         write_found(out, nullptr, request.about);
       } else {
-        pbf_writer{out, 5}.add_string(1, request.about);  // proto3: there are none
+        pbf_writer{out, 5}.add_string(1, request.about);  // proto3 has no extensions
       }
       break;
     case Asked::list_services: {

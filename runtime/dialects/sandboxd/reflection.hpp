@@ -10,7 +10,7 @@
 
 namespace skiff::runtime::dialects::sandboxd {
 
-/// ServerReflectionInfo, of grpc.reflection.v1 and of v1alpha: their messages have the same form.
+/// Handles ServerReflectionInfo of grpc.reflection.v1 and of v1alpha, whose messages have the same form.
 [[nodiscard]] Task<protocol::GrpcStatus> reflect(ServiceCall* call);
 
 /// The ServerReflectionResponse to one request. Errors: invalid_field for what is not protobuf.

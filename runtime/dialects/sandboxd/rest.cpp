@@ -16,7 +16,7 @@ namespace skiff::runtime::dialects::sandboxd {
 namespace {
 
 constexpr std::string_view kHealth = "/v1/health";
-/// Of the variables that /v1/metadata shows.
+/// The prefix of the variables that /v1/metadata shows.
 constexpr std::string_view kMetadataPrefix = "SANDBOX_";
 
 std::string_view code_of_status(unsigned status) {
@@ -36,7 +36,7 @@ std::string_view code_of_status(unsigned status) {
   }
 }
 
-/// The original's statuses, where they are not those of the agent itself.
+/// The original's status for an error, where it is not that of the agent itself.
 unsigned status_of(Errc code) {
   switch (code) {
     case Errc::is_a_directory:
@@ -52,7 +52,7 @@ unsigned status_of(Errc code) {
   }
 }
 
-/// As Go's ServeMux answers what has no route.
+/// The response of Go's ServeMux to a request without a route.
 protocol::HttpResponse plain_answer(unsigned status, std::string_view text) {
   return {.status = status,
           .headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}},
@@ -70,7 +70,7 @@ Task<Result<>> tell_metadata(Request* request) {
   co_return co_await request->http.respond(rest_json(200, metadata(::environ, kMetadataPrefix)));
 }
 
-/// A handler that takes the file's path behind the route's.
+/// Adapts a handler that takes the path of a file, which follows the route's own.
 template <Task<Result<>> (*kHandle)(Request* request, std::string path)>
 Task<Result<>> with_path(Request* request) {
   return kHandle(request, std::move(request->match.parameters.front()));
@@ -85,7 +85,7 @@ constexpr std::array kRows{
     Row{.method = "GET", .path = "/v1/metadata", .handler = tell_metadata},
 };
 
-/// `{"code","message"}`, the code one of the original's six.
+/// Creates an error response `{"code","message"}`, where the code is one of the original's six.
 protocol::HttpResponse rest_problem(unsigned status, const Error& error) {
   if (error.code == Errc::not_found) return plain_answer(404, "404 page not found\n");
   if (error.code == Errc::method_not_allowed) return plain_answer(405, "Method Not Allowed\n");

@@ -11,7 +11,7 @@ namespace skiff::runtime::dialects::sandboxd {
 
 [[nodiscard]] std::unique_ptr<Service> open_rest(Agent& agent);
 
-/// A JSON answer, ended by a newline as Go's encoder does.
+/// A JSON response that ends with a newline, as Go's encoder writes it.
 [[nodiscard]] protocol::HttpResponse rest_json(unsigned status, std::string text);
 
 }  // namespace skiff::runtime::dialects::sandboxd

@@ -26,10 +26,10 @@ namespace {
 
 using protocol::append_json_text;
 
-/// Entries that are listed, and sent, at once.
+/// The number of entries that are listed, and sent, at once.
 constexpr std::size_t kEntriesAtOnce = 1000;
 
-/// Where a request's path leads.
+/// The sandbox and the path of a request.
 struct Spot {
   Sandbox sandbox;
   std::string below;  ///< relative to the root
@@ -47,7 +47,7 @@ Task<Result<>> no_content(Request* request) {
 
 // --- directories ---
 
-/// "2026-01-02T03:04:05Z", as Go's time.RFC3339 has it.
+/// A time as Go's time.RFC3339 prints it: "2026-01-02T03:04:05Z".
 std::string whole_seconds(fs::FileTime time) {
   std::string text = rfc3339(std::chrono::floor<std::chrono::seconds>(time));
   return text.substr(0, text.rfind('.')) + 'Z';
@@ -66,8 +66,8 @@ void append_file_entry(std::string& out, std::string_view name, const fs::Entry&
   out += '}';
 }
 
-/// A page of entries with commas between them. Links are shown as what they lead to, and left out where that is nothing
-/// within the root.
+/// A page of entries, separated by commas. A link is shown as its target. A link without a target within the root is
+/// left out.
 struct EntryPage {
   std::string text;
   std::string next_cursor;
@@ -95,7 +95,7 @@ Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
   return result;
 }
 
-/// Page by page, so that a directory may have any number of entries.
+/// Sends a list page by page, so that a directory may have any number of entries.
 Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view path, EntryPage page) {
   auto& http = request->http;
   std::string text{'{'};
@@ -119,7 +119,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
     if (!next) co_return std::unexpected{std::move(next.error())};
     page = std::move(*next);
     left_out += page.left_out;
-    if (page.text.empty()) continue;  // links that lead nowhere, all of them
+    if (page.text.empty()) continue;  // all of them are links that lead nowhere
     if (std::exchange(has_any, true)) text += ',';
     text += page.text;
     SKIFF_CO_TRY_VOID(co_await http.write(text));
@@ -132,7 +132,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
 
 // --- reading ---
 
-/// What was opened: one of the two.
+/// The opened file, or the first page of a directory.
 struct OpenedSpot {
   std::optional<api::FileToSend> file;
   EntryPage listing = {};
@@ -155,21 +155,23 @@ Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>&
   return OpenedSpot{.file = std::nullopt, .listing = std::move(listing)};
 }
 
-/// The tags that the client has (RFC 9110, 13.1.2). Errors: invalid_field.
+/// The tags in If-None-Match, which the client has (RFC 9110, 13.1.2). Errors: invalid_field.
 Result<std::optional<fs::TagList>> known_tags(const protocol::Headers& headers) {
   const auto given = headers.find("If-None-Match");
   if (!given) return std::nullopt;
   return fs::TagList::parse(*given);
 }
 
-/// RFC 9110, 13.1.3: what is not a date counts as absent. The date may be the client's own, and later.
+/// Whether the entry is unchanged since If-Modified-Since (RFC 9110, 13.1.3). A value that is not a date counts as
+/// absent. The date may be of the client's own clock, and later than the change.
 bool is_unchanged(const protocol::Headers& headers, const fs::Entry& entry) {
   if (headers.contains("If-None-Match")) return false;
   const auto since = protocol::parse_http_date(headers.get("If-Modified-Since"));
   return since && std::chrono::floor<std::chrono::seconds>(entry.modified) <= *since;
 }
 
-/// As Go's ServeContent: an empty file is sent as a whole, whatever part of it is asked for.
+/// The part of a file to send. An empty file is sent whole, whatever part the client asks for, as Go's ServeContent
+/// does.
 Result<api::AskedRange> part_of(protocol::HttpExchange& http, const api::FileToSend& file) {
   if (file.file.entry.size == 0) return api::AskedRange{};
   return api::asked_range(http, file);
@@ -188,7 +190,7 @@ Result<mode_t> mode_of(const Request& request) {
   return fail(Errc::invalid_field, "mode \"" + std::string{text} + "\" must match ^0[0-7]{3}$", "mode");
 }
 
-/// Whether the path can hold a file, before its bytes come.
+/// Begins to write a file. It fails before the bytes come if the path cannot hold a file.
 Result<fs::Writer> begin_file(const Spot& spot, mode_t mode) {
   const auto seen = fs::look_at(*spot.sandbox.tree, spot.below, fs::Links::follow);
   if (seen && seen->entry.type == fs::EntryType::directory) {
@@ -214,7 +216,7 @@ Task<Result<>> store_part(Request* request, std::string boundary, fs::Writer* wr
 
 // --- removing ---
 
-/// Errors: invalid_field.
+/// Whether the query asks to remove what a directory contains. Errors: invalid_field.
 Result<bool> is_recursive(const Request& request) {
   const std::string_view text = request.http.request().target.parameter("recursive").value_or("");
   if (text == "true" || text == "1") return true;
@@ -226,7 +228,7 @@ std::unexpected<Error> not_empty() {
   return fail(Errc::directory_not_empty, "directory is not empty; pass recursive=true to remove it");
 }
 
-/// The root itself stays: it may be a volume.
+/// Removes what is in the root. The root itself stays, because it may be a volume.
 Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
   fs::ListOptions options;
   options.tags = false;
@@ -235,7 +237,7 @@ Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
     SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
     for (const fs::Listed& one : page.entries) {
       auto removed = fs::remove(*spot.sandbox.tree, one.path, fs::Contents::remove, {}, stop);
-      // Others may remove, too.
+      // Somebody else may have removed it meanwhile.
       if (!removed && removed.error().code != Errc::path_not_found) return removed;
     }
     options.cursor = std::move(page.next_cursor);
@@ -278,7 +280,7 @@ Task<Result<>> put_file(Request* request, std::string path) {
   SKIFF_CO_TRY(const auto mode, mode_of(*request));
   SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   if (http.request().headers.contains("Content-Range")) {
-    // RFC 9110, 14.4: it must not be taken for the whole.
+    // RFC 9110, 14.4: a part must not be taken for the whole.
     co_return fail(Errc::invalid_request, "a PUT writes the whole file");
   }
   SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));

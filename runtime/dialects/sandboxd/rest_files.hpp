@@ -6,14 +6,15 @@
 #include "base/error.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
-/// /v1/files/{path}. `path` is what stands behind the last slash of the route, decoded once.
+/// The handlers of /v1/files/{path}. `path` is what follows the route's last slash, decoded once.
 namespace skiff::runtime::dialects::sandboxd {
 
-/// The bytes of a file, or the entries of a directory. HEAD, too.
+/// Answers GET and HEAD with the bytes of a file, or the entries of a directory.
 [[nodiscard]] Task<Result<>> get_file(Request* request, std::string path);
-/// Writes a file whole, parents made: the raw body, or the part `file` of a multipart one. 204.
+/// Writes a whole file and creates its missing parents. The content is the raw body, or the part `file` of a multipart
+/// one. Answers 204.
 [[nodiscard]] Task<Result<>> put_file(Request* request, std::string path);
-/// Removes a file, a link (not what it leads to) or a directory. 204.
+/// Removes a file, a link (not its target) or a directory. Answers 204.
 [[nodiscard]] Task<Result<>> delete_file(Request* request, std::string path);
 
 }  // namespace skiff::runtime::dialects::sandboxd

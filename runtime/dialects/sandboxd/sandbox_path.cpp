@@ -17,7 +17,8 @@ bool lies_below(const std::vector<std::string_view>& names, const std::vector<st
   return true;
 }
 
-/// Nothing: it goes above its beginning.
+/// The names of a path without "." and "..". Errors: path_escapes_root for a relative path that goes above its
+/// beginning.
 Result<std::vector<std::string_view>> cleaned(std::string_view path) {
   const bool absolute = path.starts_with('/');
   std::vector<std::string_view> names;

@@ -18,7 +18,7 @@ using api::Milliseconds;
 using protocol::field;
 using protocol::Text;
 
-/// A client gives up an answer after a minute, as a rule: waits end before, unless they are asked to be longer.
+/// How long a wait lasts unless the model asks for another time. Most clients give up an answer after a minute.
 inline constexpr Milliseconds kUsualWait{50'000};
 inline constexpr std::int64_t kLongestWait = 10 * 60 * 1000;
 inline constexpr std::int64_t kMostOutput = 1 << 20;
@@ -54,7 +54,7 @@ struct RunArguments {
       field("wait_ms", &RunArguments::wait, "Wait this long for its end, default 50 s; it goes on afterwards",
             {.minimum = 0, .maximum = kLongestWait, .optional = true}),
       field("max_output_bytes", &RunArguments::max_output_bytes,
-            "Of each stream in the answer, default 32768: more is cut in the middle",
+            "The most bytes of each stream in the answer, default 32768; a longer stream is cut in the middle",
             {.minimum = 0, .maximum = kMostOutput, .optional = true}),
       field("id", &RunArguments::id, "An id of yours: the same call again with it does not start it twice",
             {.text = Text::id}),
@@ -105,7 +105,8 @@ struct SendSignalArguments {
       field("signal", &SendSignalArguments::signal, "INT, TERM, KILL, ...; default TERM",
             {.min_length = 1, .max_length = 16, .optional = true}),
       field("target", &SendSignalArguments::target,
-            "Whom; by default its whole tree for TERM and KILL, its group for INT, else the process itself"),
+            "Which processes get it; by default the whole tree for TERM and KILL, the group for INT, else the process "
+            "itself"),
       field("escalate_after_ms", &SendSignalArguments::escalate_after, "If it still lives after this long, KILL",
             {.minimum = 0, .maximum = kLongestWait}),
   };
@@ -144,8 +145,9 @@ struct ListCommandsArguments {
   std::uint64_t limit = 50;
   static constexpr auto fields = std::tuple{
       field("session", &ListCommandsArguments::session, "The session; leave out for the usual one", {.text = Text::id}),
-      field("state", &ListCommandsArguments::state, "Only those; default all", {.optional = true}),
-      field("limit", &ListCommandsArguments::limit, "The newest, default 50",
+      field("state", &ListCommandsArguments::state, "List only commands in this state; default all",
+            {.optional = true}),
+      field("limit", &ListCommandsArguments::limit, "List at most this many, the newest ones; default 50",
             {.minimum = 1, .maximum = 1000, .optional = true}),
   };
 };

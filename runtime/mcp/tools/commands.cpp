@@ -23,7 +23,7 @@ using sessions::Command;
 using sessions::LogItem;
 using sessions::OutputLog;
 
-/// A command that does not read its stdin for this long is not waited for.
+/// How long to wait for a command that does not read its stdin.
 constexpr Milliseconds kInputPatience{30'000};
 
 template <class T>
@@ -31,7 +31,7 @@ std::string input_of() {
   return protocol::json_schema<T>();
 }
 
-/// Adds what a model may do next to a JSON object.
+/// Adds `next_step`, which says what a model may do next, to a JSON object.
 void append_next_step(std::string& object, std::string_view text) {
   object.pop_back();
   protocol::append_json_text(object, "next_step", text);
@@ -49,13 +49,13 @@ Task<bool> until_exit(std::shared_ptr<OutputLog> log) {
   co_return true;
 }
 
-/// Until there is output behind `from`, or the command has ended.
+/// Waits until there is output after `from`, or the command has ended.
 Task<bool> until_more(std::shared_ptr<OutputLog> log, std::uint64_t from) {
   while (log->next_offset() <= from && !log->exit_status()) co_await log->changed();
   co_return true;
 }
 
-/// `wait` for at most `limit`, with signs of progress.
+/// Runs `wait` for at most `limit`, and reports progress.
 Task<> wait_for_log(std::shared_ptr<Request> request, std::shared_ptr<OutputLog> log, Milliseconds limit,
                     Task<bool> wait) {
   auto message = [log] { return std::to_string(log->next_offset()) + " bytes of output so far"; };
@@ -63,7 +63,8 @@ Task<> wait_for_log(std::shared_ptr<Request> request, std::shared_ptr<OutputLog>
                             within(std::chrono::steady_clock::now() + limit, std::move(wait)));
 }
 
-/// Of a request that is cancelled while it waits for the command that it started: nobody will ask for that command.
+/// Ends the command that a request has started, if the request is cancelled while it waits: nobody will ask for that
+/// command.
 class EndIfCancelled {
  public:
   EndIfCancelled(std::shared_ptr<Job> job, std::shared_ptr<Command> command)
@@ -124,7 +125,7 @@ Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::j
 }
 
 std::string run_output() {
-  // A background command is answered as list_commands shows it: what both have is the id and the state.
+  // A background command is answered in the form of list_commands: both forms have the id and the state.
   return api::object({{"id", api::kId},
                       {"state", api::one_of({"starting", "running", "ended"})},
                       {"exit_code", R"({"type":["integer","null"]})", false, "null: it was ended by a signal"},
@@ -139,7 +140,7 @@ std::string run_output() {
                       {"next_step", api::kText, false}});
 }
 
-/// What a command has printed in a part of its log.
+/// The output in a part of a command's log.
 struct LogPart {
   std::string out;
   std::string err;
@@ -159,7 +160,7 @@ Task<LogPart> read_log(std::shared_ptr<OutputLog> log, std::uint64_t from, std::
     size += item.bytes.size();
   };
   part.next = co_await read_part(log, from, std::move(take), limit);
-  // A character that goes on behind the end of this part is the next one's.
+  // A character that goes on after the end of this part belongs to the next one.
   const std::size_t half = last == nullptr || log->exit_status() ? 0 : protocol::incomplete_tail(*last);
   if (half > 0 && half < size) {
     last->resize(last->size() - half);

@@ -21,7 +21,8 @@ struct ReadFileArguments {
   std::uint64_t max_bytes = 64 * 1024;
   static constexpr auto fields = std::tuple{
       field("path", &ReadFileArguments::path, "The file", {.min_length = 1, .text = Text::no_nul}),
-      field("session", &ReadFileArguments::session, "Whose files; leave out for the usual session", {.text = Text::id}),
+      field("session", &ReadFileArguments::session, "The session of the files; leave out for the usual one",
+            {.text = Text::id}),
       field("first_line", &ReadFileArguments::first_line, "From this line on, counted from 1",
             {.minimum = 1, .maximum = INT64_MAX}),
       field("last_line", &ReadFileArguments::last_line, "Up to and with this line",
@@ -39,7 +40,7 @@ struct WriteFileArguments {
   static constexpr auto fields = std::tuple{
       field("path", &WriteFileArguments::path, "The file; its directories are made",
             {.min_length = 1, .text = Text::no_nul}),
-      field("session", &WriteFileArguments::session, "Whose files; leave out for the usual session",
+      field("session", &WriteFileArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
       field("text", &WriteFileArguments::text, "Its whole new content; this or base64"),
       field("base64", &WriteFileArguments::base64, "The same for bytes that are not text"),
@@ -56,8 +57,9 @@ struct EditFileArguments {
   std::vector<api::EditRequest> edits;
   static constexpr auto fields = std::tuple{
       field("path", &EditFileArguments::path, "The file", {.min_length = 1, .text = Text::no_nul}),
-      field("session", &EditFileArguments::session, "Whose files; leave out for the usual session", {.text = Text::id}),
-      field("edits", &EditFileArguments::edits, "Made in this order; all or none", {.max_items = 1000}),
+      field("session", &EditFileArguments::session, "The session of the files; leave out for the usual one",
+            {.text = Text::id}),
+      field("edits", &EditFileArguments::edits, "The edits, made in this order; all or none", {.max_items = 1000}),
   };
 };
 
@@ -70,10 +72,10 @@ struct ListDirectoryArguments {
   static constexpr auto fields = std::tuple{
       field("path", &ListDirectoryArguments::path, "The directory; the session's root when left out",
             {.text = Text::no_nul, .optional = true}),
-      field("session", &ListDirectoryArguments::session, "Whose files; leave out for the usual session",
+      field("session", &ListDirectoryArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
-      field("recursive", &ListDirectoryArguments::recursive, "With all that is below it", {.optional = true}),
-      field("limit", &ListDirectoryArguments::limit, "Entries of a page, default 200",
+      field("recursive", &ListDirectoryArguments::recursive, "List all that is below it, too", {.optional = true}),
+      field("limit", &ListDirectoryArguments::limit, "The most entries of a page, default 200",
             {.minimum = 1, .maximum = 5000, .optional = true}),
       field("cursor", &ListDirectoryArguments::cursor, "next_cursor of the page before"),
   };
@@ -91,11 +93,11 @@ struct FindFilesArguments {
             {.min_length = 1, .text = Text::no_nul}),
       field("path", &FindFilesArguments::path, "Look below this directory only",
             {.text = Text::no_nul, .optional = true}),
-      field("session", &FindFilesArguments::session, "Whose files; leave out for the usual session",
+      field("session", &FindFilesArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
       field("hidden", &FindFilesArguments::hidden, "Also names that begin with a dot", {.optional = true}),
       field("ignored", &FindFilesArguments::ignored, "Also what .gitignore leaves out", {.optional = true}),
-      field("limit", &FindFilesArguments::limit, "Matches, default 500",
+      field("limit", &FindFilesArguments::limit, "The most matches, default 500",
             {.minimum = 1, .maximum = 5000, .optional = true}),
   };
 };
@@ -117,7 +119,7 @@ struct SearchFilesArguments {
       field("path", &SearchFilesArguments::path, "A file, or look below this directory only",
             {.text = Text::no_nul, .optional = true}),
       field("glob", &SearchFilesArguments::glob, "Only files whose path matches this glob", {.text = Text::no_nul}),
-      field("session", &SearchFilesArguments::session, "Whose files; leave out for the usual session",
+      field("session", &SearchFilesArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
       field("literal", &SearchFilesArguments::literal, "The pattern is plain text", {.optional = true}),
       field("ignore_case", &SearchFilesArguments::ignore_case, "Letters match in either case", {.optional = true}),
@@ -125,7 +127,7 @@ struct SearchFilesArguments {
             {.minimum = 0, .maximum = 20, .optional = true}),
       field("hidden", &SearchFilesArguments::hidden, "Also files whose names begin with a dot", {.optional = true}),
       field("ignored", &SearchFilesArguments::ignored, "Also what .gitignore leaves out", {.optional = true}),
-      field("limit", &SearchFilesArguments::limit, "Matches, default 100",
+      field("limit", &SearchFilesArguments::limit, "The most matches, default 100",
             {.minimum = 1, .maximum = 1000, .optional = true}),
   };
 };
@@ -135,10 +137,10 @@ struct ApplyChangesArguments {
   bool atomic = true;
   std::optional<std::string> session;
   static constexpr auto fields = std::tuple{
-      field("operations", &ApplyChangesArguments::operations, "In their order", {.max_items = 500}),
+      field("operations", &ApplyChangesArguments::operations, "The changes, made in this order", {.max_items = 500}),
       field("atomic", &ApplyChangesArguments::atomic, "All operations or none; false: each by itself",
             {.optional = true}),
-      field("session", &ApplyChangesArguments::session, "Whose files; leave out for the usual session",
+      field("session", &ApplyChangesArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
   };
 };
@@ -152,7 +154,7 @@ struct WatchChangesArguments {
   static constexpr auto fields = std::tuple{
       field("path", &WatchChangesArguments::path, "The directory; the session's root when left out",
             {.text = Text::no_nul, .optional = true}),
-      field("session", &WatchChangesArguments::session, "Whose files; leave out for the usual session",
+      field("session", &WatchChangesArguments::session, "The session of the files; leave out for the usual one",
             {.text = Text::id}),
       field("recursive", &WatchChangesArguments::recursive, "Include subdirectories; default true", {.optional = true}),
       field("cursor", &WatchChangesArguments::cursor, "From the previous answer; without it the watch begins now",

@@ -23,7 +23,7 @@ namespace {
 
 using TreePointer = std::shared_ptr<const fs::Tree>;
 
-/// Further members are always allowed.
+/// The schema of a list of entries, which may have further members.
 const std::string kItems = R"({"type":"array","items":{"type":"object","required":["path"]}})";
 
 template <class T>
@@ -36,7 +36,8 @@ Task<Result<TreePointer>> tree_of(std::shared_ptr<Request> request, std::optiona
   co_return co_await found->tree();
 }
 
-/// `work(stop)` on a thread for what goes through a tree or a large file; `stop` is requested with the request's end.
+/// Runs `work(stop)` on a thread for long work, which goes through a tree or a large file. `stop` is requested when the
+/// request is cancelled.
 template <class Work>
 Task<Result<std::string>> on_long_work(std::shared_ptr<Request> request, Work work) {
   auto job = [stop = request->job->stop.get_token(), &work]() -> Result<std::string> {
@@ -46,10 +47,11 @@ Task<Result<std::string>> on_long_work(std::shared_ptr<Request> request, Work wo
   co_return co_await request->agent.long_work.run(std::move(job));
 }
 
-/// {"items":[...],...}: the lines of a search as one object, the last of which is its summary.
+/// Collects the lines of a search in one object, {"items":[...],...}. The last line is a summary, whose members follow
+/// the items.
 class Records {
  public:
-  /// Takes whole lines; false when there is no room for more.
+  /// Adds whole lines; false: there is no room for more.
   bool add(std::string_view lines) {
     while (!lines.empty()) {
       const std::size_t end = lines.find('\n');
@@ -66,7 +68,7 @@ class Records {
     }
     return !full_;
   }
-  /// The summary's own `truncated` says that the search was ended early, too.
+  /// Returns the object. The `truncated` of the summary says, too, that the search was ended early.
   [[nodiscard]] std::string take() && { return text_ + "]," + summary_; }
 
  private:
@@ -253,7 +255,7 @@ Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann:
   });
 }
 
-/// Those after `from`; none when none has come in that time, or none can come.
+/// Waits for the events after `from`; empty: none came in that time, or none can come.
 Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::DirectoryWatch> watch, std::uint64_t from,
                                                       Milliseconds wait) {
   constexpr std::size_t kMostEvents = 1000;

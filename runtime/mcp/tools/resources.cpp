@@ -19,11 +19,12 @@ namespace skiff::runtime::mcp {
 namespace {
 
 constexpr std::string_view kScheme = "skiff://";
-/// A path of 4095 bytes, all of them encoded.
+/// The longest URI: a path of 4095 bytes, all of them encoded.
 constexpr std::size_t kLongestUri = 3 * 4096 + 256;
 constexpr std::size_t kListedLogs = 50;
 constexpr std::size_t kListedFiles = 200;
-/// Of a file or log that is read as a resource; read_file and read_output read larger ones piece by piece.
+/// The most bytes of a file or log that is read as a resource. read_file and read_output read larger ones piece by
+/// piece.
 constexpr std::uint64_t kMostBytes = std::uint64_t{512} << 10U;
 
 void append_resource(std::string& out, const ResourceName& resource, std::string_view shown, std::string_view about,
@@ -60,7 +61,7 @@ Result<std::string> read_whole(const fs::Tree& tree, const std::string& path) {
   return bytes;
 }
 
-/// What a log has kept last, both streams in the order in which they came.
+/// The newest output that a log keeps, both streams in the order in which they came.
 Task<std::string> newest_output(std::shared_ptr<sessions::OutputLog> log) {
   const std::uint64_t end = log->next_offset();
   std::string bytes;
@@ -146,7 +147,7 @@ Task<RpcResult<std::string>> list_resources(std::shared_ptr<Request> request) {
   for (const fs::Listed& one : page->entries) {
     if (one.entry.type != fs::EntryType::file) continue;
     if (!protocol::is_valid_utf8(one.path)) {
-      ++left_out;  // no URI that a client takes names it
+      ++left_out;  // no URI that clients accept can name it
       continue;
     }
     append_resource(text, {ResourceName::Kind::file, id, one.path}, one.path, "A file", one.entry.size);

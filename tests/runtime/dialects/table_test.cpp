@@ -9,7 +9,7 @@
 namespace skiff::runtime::dialects {
 namespace {
 
-TEST(DialectTable, IsThePageThatTheLauncherGoesBy) {
+TEST(DialectTable, EqualsTheCommittedPage) {
   if (std::ranges::find(table(), "kubebox", &Dialect::name) == table().end()) {
     GTEST_SKIP() << "this build has left kubebox out, which the page has";
   }

@@ -29,7 +29,7 @@ std::string refused(const std::vector<std::string>& values) {
   return found.error().message;
 }
 
-TEST(WantedDialects, AreOnTheirOwnPortsOfTheHost) {
+TEST(WantedDialects, ListenOnTheirOwnPortsOfTheHost) {
   const auto found = wanted({"plain", "double"}, kKnown, "[::]");
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 2U);
@@ -38,8 +38,8 @@ TEST(WantedDialects, AreOnTheirOwnPortsOfTheHost) {
   EXPECT_THAT(addresses((*found)[1]), ElementsAre("[::]:8080", "[::]:9090"));
 }
 
-TEST(WantedDialects, TakeAnAddressForEachDoor) {
-  // As flags, and as one variable, whose values are separated by commas, too.
+TEST(WantedDialects, TakeAnAddressForEachEndpoint) {
+  // The addresses come as flags, or as one variable, whose values are separated by commas, too.
   for (const std::vector<std::string>& values :
        {std::vector<std::string>{"double=127.0.0.1:1,[::1]:2", "plain=unix:/run/plain"},
         std::vector<std::string>{"double=127.0.0.1:1", "[::1]:2", "plain=unix:/run/plain"}}) {
@@ -51,13 +51,13 @@ TEST(WantedDialects, TakeAnAddressForEachDoor) {
   }
 }
 
-TEST(WantedDialects, AreNoneWhereNoValueIsGiven) {
+TEST(WantedDialects, AreNoneIfNoValueIsGiven) {
   const auto found = wanted({}, kKnown, "127.0.0.1");
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->empty());
 }
 
-TEST(WantedDialects, WhatCannotBeIsRefused) {
+TEST(WantedDialects, AreRefusedIfTheValueIsInvalid) {
   EXPECT_THAT(refused({"other"}), HasSubstr("expected one of plain, double"));
   EXPECT_THAT(refused({"plain", "plain"}), HasSubstr("given twice"));
   EXPECT_THAT(refused({"double=127.0.0.1:1"}), HasSubstr("one address for each of: REST, gRPC"));

@@ -50,7 +50,7 @@ TEST(McpHeaders, TheyMustAgreeWithTheBody) {
   EXPECT_EQ(refusal(twice, message), RpcCode::header_mismatch);
 }
 
-TEST(McpHeaders, AnUnknownRevisionIsToldWhichThereAre) {
+TEST(McpHeaders, AnUnknownRevisionIsAnsweredWithTheKnownOnes) {
   const auto checked = check_headers(fields("2031-01-01", "tools/call", "x"), call("2031-01-01", "x"));
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, RpcCode::unsupported_version);
@@ -63,7 +63,7 @@ TEST(McpHeaders, ABodyThatDoesNotSayItsRevisionIsRefused) {
   EXPECT_EQ(refusal(fields("2026-07-28", "ping", ""), Message{.method = "ping"}), RpcCode::invalid_params);
 }
 
-TEST(McpHeaders, TheBodyOrTheHeaderSaysThatThereIsNoHandshake) {
+TEST(McpHeaders, TheBodyOrTheHeaderMakesARequestStateless) {
   EXPECT_TRUE(is_stateless({}, call("x", "y")));
   EXPECT_TRUE(is_stateless(fields("2026-07-28", "", ""), {}));
   EXPECT_FALSE(is_stateless(fields("2025-11-25", "", ""), {}));

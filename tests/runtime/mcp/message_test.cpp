@@ -14,7 +14,7 @@ RpcResult<Message> read(const char* text, std::string* id = nullptr) {
   return message;
 }
 
-TEST(McpMessage, TheThreeKindsAreToldApart) {
+TEST(McpMessage, TheThreeKindsAreDistinguished) {
   const auto request = read(R"({"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"b","_meta":{"x":1}}})");
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, Message::Kind::request);
@@ -35,7 +35,7 @@ TEST(McpMessage, ANumberAndATextAreDifferentIds) {
   EXPECT_EQ(read(R"({"jsonrpc":"2.0","id":"1","method":"x"})")->id, R"("1")");
 }
 
-TEST(McpMessage, WhatIsNoneIsRefusedWithTheIdThatCouldBeRead) {
+TEST(McpMessage, AMalformedMessageIsRefusedWithItsId) {
   std::string id;
   EXPECT_FALSE(read(R"({"jsonrpc":"1.0","id":3,"method":"x"})", &id));
   EXPECT_EQ(id, "3");

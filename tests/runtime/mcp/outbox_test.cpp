@@ -5,7 +5,7 @@
 namespace skiff::runtime::mcp {
 namespace {
 
-CO_TEST(McpOutbox, MessagesAreNumberedAndKeptForWhoComesBack) {
+CO_TEST(McpOutbox, MessagesAreNumberedAndKept) {
   Outbox outbox{executor};
   outbox.push("a");
   outbox.push("b");
@@ -17,7 +17,7 @@ CO_TEST(McpOutbox, MessagesAreNumberedAndKeptForWhoComesBack) {
   co_return;
 }
 
-CO_TEST(McpOutbox, WhatWaitsToBeSentIsNotAddedAgain) {
+CO_TEST(McpOutbox, AMessageThatWaitsIsNotAddedAgain) {
   Outbox outbox{executor};
   outbox.push("a");
   outbox.push("a");
@@ -28,7 +28,7 @@ CO_TEST(McpOutbox, WhatWaitsToBeSentIsNotAddedAgain) {
   co_return;
 }
 
-CO_TEST(McpOutbox, OfMoreThanItKeepsTheOldestGo) {
+CO_TEST(McpOutbox, TheOldestMessagesAreDropped) {
   Outbox outbox{executor};
   for (std::size_t i = 0; i < Outbox::kMost + 10; ++i) outbox.push(std::to_string(i));
   EXPECT_EQ(outbox.after(0)->text, "10");

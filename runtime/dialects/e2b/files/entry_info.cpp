@@ -37,7 +37,7 @@ std::string_view type_word(fs::EntryType type) {
   }
 }
 
-/// The path by which the kernel knows an open object.
+/// The path of an open object by its descriptor.
 std::string by_descriptor(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
@@ -129,7 +129,7 @@ Result<std::string> entry_info(const fs::Tree& tree, const std::string& path, Na
   protocol::append_json_text(text, "name", path == "/" ? path : path.substr(path.rfind('/') + 1));
   protocol::append_json_text(text, "type", type_word(entry.type));
   protocol::append_json_text(text, "path", path);
-  // 64-bit numbers are texts in protobuf's JSON.
+  // 64-bit numbers are strings in protobuf's JSON.
   protocol::append_json_text(text, "size", std::to_string(entry.size));
   protocol::append_json_number(text, "mode", entry.mode & 0777U);
   protocol::append_json_text(text, "permissions", mode_text(entry.type, entry.mode));

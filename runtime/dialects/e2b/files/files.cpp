@@ -19,21 +19,21 @@ namespace {
 
 constexpr std::string_view kPart = "file";
 
-/// The place of who asks, when the token or the signature is right.
+/// Checks the token or the signature, and returns the context of the user.
 Task<Result<UserContext>> enter(Call* call, std::string_view operation) {
   const auto& head = call->request.http.request();
   SKIFF_CO_TRY(const bool is_known, call->state.access.check_file(head, operation));
   SKIFF_CO_TRY_VOID(call->request.http.mark_authenticated());
   call->request.caller.identity.anonymous = !is_known;
   std::string user{head.target.parameter("username").value_or("")};
-  // What was signed says whose file it is; whoever has got the link says nothing.
+  // The signature covers the user's name. A client that has only the link names no user.
   if (user.empty() && !call->state.access.is_signed(head)) {
     SKIFF_CO_TRY(user, basic_user(head.headers));
   }
   co_return co_await find_user(call, std::move(user));
 }
 
-/// As RFC 6266 has it; names that are not plain by RFC 8187.
+/// The Content-Disposition (RFC 6266). A name that is not plain is encoded by RFC 8187.
 std::string disposition(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const std::string encoded = protocol::percent_encode(name);
@@ -41,7 +41,7 @@ std::string disposition(std::string_view path) {
   return "inline; filename*=utf-8''" + encoded;
 }
 
-/// A file on its way to its place.
+/// A file during its upload.
 struct Upload {
   std::string path;  ///< absolute
   std::optional<fs::DirectoryToFill> made;
@@ -89,7 +89,7 @@ void append_uploaded(std::string& out, const std::string& path, const Metadata& 
   out += '}';
 }
 
-/// The parts `file`, whole and in place one after the other; what they are called, as JSON.
+/// Stores the parts `file`, one complete file after the other. Returns JSON that lists them.
 Task<Result<std::string>> take_parts(Call* call, const UserContext* place, const Metadata* metadata,
                                      std::string boundary) {
   auto& http = call->request.http;

@@ -33,7 +33,7 @@ Task<Result<Asked>> read_asked(Call* call, std::string text) {
   co_return Asked{.place = std::move(place), .message = std::move(message), .path = std::move(path)};
 }
 
-/// Runs `work(stop)` where it may take long; `stop` is requested when the client has gone.
+/// Runs `work(stop)` on a thread for long work. `stop` is requested when the client has gone.
 template <class Work>
 Task<std::invoke_result_t<Work&, const std::stop_token&>> run_long(Call* call, Work work) {
   std::stop_source stop;
@@ -52,7 +52,7 @@ Result<std::string> entry_answer(const UserContext& place, const std::string& pa
   return R"({"entry":)" + *entry + '}';
 }
 
-/// A list in the making.
+/// Composes the answer of a list.
 struct Listing {
   const fs::Tree& tree;
   const std::stop_token& stop;
@@ -69,7 +69,7 @@ struct Listing {
       for (const fs::Listed& one : page.entries) {
         const std::string path = (directory == "/" ? "" : directory) + '/' + one.path;
         auto info = entry_info(tree, path, names);
-        if (!info && info.error().code == Errc::path_not_found) continue;  // it has gone meanwhile
+        if (!info && info.error().code == Errc::path_not_found) continue;  // it was removed meanwhile
         if (!info) return std::unexpected{std::move(info.error())};
         if (++entries > kMostEntries) {
           return fail(Errc::resource_exhausted, "there are more than " + std::to_string(kMostEntries) +
@@ -78,7 +78,7 @@ struct Listing {
         if (entries > 1) text += ',';
         text += *info;
         if (depth > 1 && one.entry.type == fs::EntryType::directory) {
-          // So may its directory.
+          // The directory may have been removed, too.
           auto below = add(path, depth - 1);
           if (!below && below.error().code != Errc::path_not_found) return below;
         }

@@ -4,18 +4,18 @@
 
 #include "runtime/dialects/e2b/rpc.hpp"
 
-/// The methods of filesystem.Filesystem but those of watches. Paths are those that commands see, as far as they are
-/// below the roots of the agent's default session.
+/// The methods of filesystem.Filesystem, except those of watches. Paths are those that commands see. They must be below
+/// the roots of the agent's default session.
 namespace skiff::runtime::dialects::e2b {
 
 [[nodiscard]] Task<Result<std::string>> stat_entry(Call* call, std::string message);
-/// With all that is missing on the way. Errors: also already_exists.
+/// Creates a directory and its missing parents. Errors: also already_exists.
 [[nodiscard]] Task<Result<std::string>> create_dir(Call* call, std::string message);
-/// Makes what is missing on the way, and replaces a file.
+/// Moves an entry. Creates the missing parents of the destination, and replaces a file there.
 [[nodiscard]] Task<Result<std::string>> move_entry(Call* call, std::string message);
-/// Depth first, names sorted by bytes. Errors: also resource_exhausted above 50,000 entries.
+/// Lists a directory depth first, names sorted by bytes. Errors: also resource_exhausted above 50,000 entries.
 [[nodiscard]] Task<Result<std::string>> list_dir(Call* call, std::string message);
-/// With all that is in it; content when there is nothing.
+/// Removes an entry with all that is in it. Succeeds if nothing is there.
 [[nodiscard]] Task<Result<std::string>> remove_entry(Call* call, std::string message);
 
 }  // namespace skiff::runtime::dialects::e2b

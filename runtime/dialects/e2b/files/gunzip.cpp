@@ -17,14 +17,14 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10U;
 constexpr std::size_t kOnTheWay = std::size_t{1} << 20U;
 
-/// Compressed bytes on their way to the thread that writes.
+/// Passes compressed bytes to the thread that writes.
 struct Gunzipping {
   explicit Gunzipping(Agent& agent) : endpoint{agent.executor, kOnTheWay, &agent.search} {}
   ToThread endpoint;
   Result<> outcome = fail(Errc::cancelled, "the body was cut short");
 };
 
-/// On the thread.
+/// Runs on the thread that writes.
 Result<> write_decompressed(Gunzipping& work, fs::Writer& writer) {
   fs::Decompressor decompressor{[&work](std::span<char> into) -> Result<std::size_t> {
     const auto got = work.endpoint.read(into);
@@ -55,7 +55,7 @@ Task<> gunzip(BlockingPool* pool, Gunzipping* work, fs::Writer* writer) {
   (void)co_await pool->run(std::move(job));
 }
 
-/// However the receiving ends, the thread must not wait for more.
+/// Ends the thread's input however the receiving ends, so that the thread does not wait for more.
 struct Finish {
   explicit Finish(ToThread& of) : endpoint{of} {}
   ~Finish() { endpoint.finish(is_whole); }
@@ -72,7 +72,7 @@ Task<Result<>> receive_compressed(protocol::HttpExchange* http, Gunzipping* work
     SKIFF_CO_TRY(auto got, co_await http->read_body_some(block));
     if (got == 0) break;
     block.resize(got);
-    // Refused: the outcome says why.
+    // The thread has ended; the outcome says why.
     if (const bool is_wanted = co_await work->endpoint.push(std::move(block)); !is_wanted) co_return Result<>{};
   }
   finish.is_whole = true;

@@ -7,8 +7,9 @@
 
 namespace skiff::runtime::dialects::e2b {
 
-/// Writes what a request's body, compressed by gzip, stands for; it is for the caller to commit. Errors: those of the
-/// body and of the writer; malformed_archive for what is not whole, resource_exhausted when too many transfers go on.
+/// Decompresses a request's body, which is compressed with gzip, and writes the result. The caller commits it. Errors:
+/// those of the body and of the writer; malformed_archive for a body that is not complete, resource_exhausted when too
+/// many transfers run.
 [[nodiscard]] Task<Result<>> store_gunzipped(Agent* agent, protocol::HttpExchange* http, fs::Writer* writer);
 
 }  // namespace skiff::runtime::dialects::e2b

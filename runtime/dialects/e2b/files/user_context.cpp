@@ -17,7 +17,7 @@ struct Found {
   std::string base;
 };
 
-/// On a thread that may block.
+/// Runs on a thread that may block.
 Result<Found> look_up(const std::string& name, const sessions::Credentials& own, const fs::Tree& tree,
                       const std::string& root, const std::string& workdir) {
   Found found{.user = own, .base = root};
@@ -32,7 +32,7 @@ Result<Found> look_up(const std::string& name, const sessions::Credentials& own,
   return found;
 }
 
-/// Needs no look at the user or at a directory: the usual case, which costs no thread.
+/// Whether neither the user nor a directory must be looked up. This is the usual case, which costs no thread.
 bool needs_no_look(const std::string& name, const sessions::Credentials& own, const fs::Tree& tree,
                    const std::string& workdir) {
   return (name.empty() || name == own.name) && !may_be_in(tree, workdir) && !may_be_in(tree, own.home);

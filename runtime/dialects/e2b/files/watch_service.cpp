@@ -14,9 +14,9 @@
 namespace skiff::runtime::dialects::e2b {
 namespace {
 
-/// Events that are told at once.
+/// The most events that a stream sends at once.
 constexpr std::size_t kMostAtOnce = 1024;
-/// A poll takes what there is, and waits so long for what has just happened.
+/// The most events that a poll returns, and how long it waits for what has just happened.
 constexpr std::size_t kMostOfPoll = 8192;
 constexpr std::chrono::milliseconds kPollMoment{50};
 
@@ -37,7 +37,7 @@ Task<Result<Watching>> open_watch(Call* call, std::string text) {
                      .cursor = newest};
 }
 
-/// filesystem.FilesystemEvent. What has gone has no entry.
+/// The JSON of a filesystem.FilesystemEvent. An event of something that is gone has no `entry`.
 std::string event_text(const Watching& watching, std::string_view type, const std::string& name, Names& names) {
   std::string text{'{'};
   protocol::append_json_text(text, "name", name.empty() ? "." : name);  // the directory itself
@@ -51,7 +51,7 @@ std::string event_text(const Watching& watching, std::string_view type, const st
   return text + '}';
 }
 
-/// What an event is to E2B's clients, each with the name that it is about.
+/// The types that an event has for E2B's clients, each with the name of its entry.
 std::vector<std::pair<std::string_view, std::string>> types_of(const fs::WatchEvent& event) {
   using Type = fs::WatchEvent::Type;
   switch (event.type) {
@@ -63,12 +63,12 @@ std::vector<std::pair<std::string_view, std::string>> types_of(const fs::WatchEv
       return {{"EVENT_TYPE_RENAME", event.from}, {"EVENT_TYPE_CREATE", event.path}};
     default:
       if (event.is_directory) return {{"EVENT_TYPE_CREATE", event.path}};
-      // A file that the agent writes is there with all that is in it.
+      // A file that the agent writes appears with all its content.
       return {{"EVENT_TYPE_CREATE", event.path}, {"EVENT_TYPE_WRITE", event.path}};
   }
 }
 
-/// Events in E2B's form. It blocks. Errors: io_error for events that were dropped.
+/// The JSON of events in E2B's form. Blocks. Errors: io_error for events that were dropped.
 Result<std::vector<std::string>> event_texts(const Watching& watching, const std::vector<fs::WatchEvent>& events) {
   std::vector<std::string> texts;
   Names names;
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> event_texts(const Watching& watching, const std
   return texts;
 }
 
-/// The next events, waited for until `until`; none: that has come, or the watch is over.
+/// Waits for the next events until `until`; empty: the time is over, or the watch is.
 Task<Result<std::vector<std::string>>> next_events(Agent* agent, std::shared_ptr<Watching> watching, std::size_t most,
                                                    SteadyTime until) {
   for (;;) {

@@ -13,27 +13,27 @@
 
 namespace skiff::runtime::dialects::e2b {
 
-/// A directory that a client watches, and how far it has got.
+/// A directory that a client watches, and the client's position in its events.
 struct Watching {
   fs::DirectoryWatches::Reader reader;
   std::shared_ptr<const fs::Tree> tree;
-  std::string path;  ///< of the directory, absolute
+  std::string path;  ///< the directory's absolute path
   bool include_entry = false;
   std::uint64_t cursor = 0;
 };
 
-/// The watches of CreateWatcher, by the ids that it gave. Bounded: one that nobody asked for `kForgotten` is removed
-/// when another is made. Reactor thread only.
+/// The watches of CreateWatcher, by their ids. There are at most `kMost`. A watch that was not polled for `kForgotten`
+/// is removed when another one is added. Reactor thread only.
 class Watchers {
  public:
   static constexpr std::size_t kMost = 64;
   static constexpr std::chrono::minutes kForgotten{10};
 
-  /// Errors: resource_exhausted.
+  /// Adds a watch and returns its id. Errors: resource_exhausted.
   [[nodiscard]] Result<std::string> add(Watching watching, SteadyTime now = SteadyTime::clock::now());
-  /// Held as long as it is being read. Errors: not_found.
+  /// Finds a watch. The reader holds it as long as it reads. Errors: not_found.
   [[nodiscard]] Result<std::shared_ptr<Watching>> find(std::string_view id, SteadyTime now = SteadyTime::clock::now());
-  /// Errors: not_found.
+  /// Removes a watch. Errors: not_found.
   [[nodiscard]] Result<> remove(std::string_view id);
 
  private:

@@ -19,7 +19,7 @@ protocol::HttpRequest file_request(const std::string& query, Headers headers = {
   return request;
 }
 
-/// As E2B's SDKs make it.
+/// A signature as E2B's SDKs compute it.
 std::string signature(const std::string& text) {
   const auto digest = Sha256::of(text);
   std::string made = "v1_" + protocol::encode_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
@@ -47,7 +47,7 @@ TEST(E2bAccess, AsksForItsToken) {
   EXPECT_EQ(access.check({{"X-Access-Token", kToken}}), true);
 }
 
-TEST(E2bAccess, NeverRepeatsWhatWasShown) {
+TEST(E2bAccess, NeverRepeatsTheTokenThatWasShown) {
   Access access{digest_of(kToken)};
   EXPECT_EQ(access.check({{"X-Access-Token", "guess"}}).error().message.find("guess"), std::string::npos);
 }
@@ -70,7 +70,7 @@ TEST(E2bAccess, EndsASignatureWithItsTime) {
   const std::string query = "path=a&signature_expiration=100&signature=" + signature("a:read::the-token:100");
   EXPECT_EQ(access.check_file(file_request(query), "read", at(100)), true);
   EXPECT_EQ(access.check_file(file_request(query), "read", at(101)).error().message, "the signature has expired");
-  // Nobody can give it more time, or take the time away.
+  // A client can neither prolong the time nor remove it.
   const std::string longer = "path=a&signature_expiration=200&signature=" + signature("a:read::the-token:100");
   EXPECT_EQ(access.check_file(file_request(longer), "read", at(1)).error().message, "the signature is not right");
   const std::string without = "path=a&signature=" + signature("a:read::the-token:100");
@@ -87,14 +87,14 @@ TEST(E2bAccess, ChecksSignaturesOnceItHasSeenTheToken) {
   EXPECT_EQ(access.check_file(signed_request, "read"), true);
 }
 
-TEST(E2bAccess, AWrongHeaderIsNotMadeGoodByASignature) {
+TEST(E2bAccess, AWrongHeaderIsRefusedDespiteASignature) {
   Access access{std::nullopt};
   ASSERT_TRUE(access.close(kToken));
   const std::string query = "path=a&signature=" + signature("a:read::the-token");
   EXPECT_FALSE(access.check_file(file_request(query, {{"X-Access-Token", "x"}}), "read"));
 }
 
-TEST(E2bAccess, TakesNoTokenThatFitsInNoHeader) {
+TEST(E2bAccess, RefusesATokenThatDoesNotFitInAHeader) {
   Access access{std::nullopt};
   EXPECT_EQ(access.close("with space").error().code, Errc::invalid_field);
   EXPECT_EQ(access.close("").error().code, Errc::invalid_field);

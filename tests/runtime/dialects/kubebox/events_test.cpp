@@ -24,7 +24,7 @@ TEST(KubeboxEvent, CarriesASessionAndAProcess) {
   EXPECT_TRUE(parse_client_event(R"(["a",null])"));
 }
 
-TEST(KubeboxEvent, ThatIsNoneIsRefused) {
+TEST(KubeboxEvent, IsRefusedIfItIsMalformed) {
   const std::string deep = R"(["a",)" + std::string(40, '[') + std::string(40, ']') + "]";
   for (const std::string& text : {std::string{}, std::string{"{}"}, std::string{"[]"}, std::string{"[1]"},
                                   std::string{"[\"a\""}, std::string{"[\"a\"] "} + "x", deep}) {

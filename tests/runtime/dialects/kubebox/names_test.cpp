@@ -7,13 +7,13 @@
 namespace skiff::runtime::dialects::kubebox {
 namespace {
 
-TEST(KubeboxNames, OfASessionIsTheClientsWhereTheAgentCanHaveIt) {
+TEST(KubeboxNames, AValidSessionIdStays) {
   EXPECT_EQ(session_id("test-session"), "test-session");
   const std::string longest(64, 'a');
   EXPECT_EQ(session_id(longest), longest);
 }
 
-TEST(KubeboxNames, OfASessionThatTheAgentCannotHaveIsMadeOfIt) {
+TEST(KubeboxNames, AnInvalidSessionIdIsHashed) {
   const std::string odd = session_id("user 7/ü");
   EXPECT_TRUE(is_valid_id(odd));
   EXPECT_EQ(session_id("user 7/ü"), odd);
@@ -21,7 +21,7 @@ TEST(KubeboxNames, OfASessionThatTheAgentCannotHaveIsMadeOfIt) {
   EXPECT_TRUE(is_valid_id(session_id(std::string(1000, 'a'))));
 }
 
-TEST(KubeboxNames, OfProcessesGrow) {
+TEST(KubeboxNames, ProcessIdsGrow) {
   const std::uint64_t first = new_process_id();
   const std::uint64_t second = new_process_id();
   EXPECT_LT(first, second);
@@ -33,7 +33,7 @@ TEST(KubeboxNames, OfProcessesGrow) {
   }
 }
 
-TEST(KubeboxNames, SayNothingOfAProcessThatWasStarted) {
+TEST(KubeboxNames, AStartedProcessHasNoReason) {
   EXPECT_EQ(why_not_started(sessions::ExitStatus{}), "");
 }
 

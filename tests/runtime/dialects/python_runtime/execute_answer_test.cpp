@@ -63,7 +63,7 @@ sessions::ExitStatus ended_by(sessions::Cause cause, std::optional<int> signal =
   return status;
 }
 
-TEST(ExecuteAnswer, TellsHowItEnded) {
+TEST(ExecuteAnswer, ReportsHowTheCommandEnded) {
   using sessions::Cause;
   EXPECT_EQ(executed(ended_by(Cause::exited, std::nullopt), 1s, false).exit_code, 44);
   EXPECT_EQ(executed(ended_by(Cause::signaled), 1s, false).exit_code, -9);

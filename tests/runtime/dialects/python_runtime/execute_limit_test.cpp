@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ExecuteLimit, IsTheShortestOfWhatIsAsked) {
+TEST(ExecuteLimit, IsTheShortestGivenLimit) {
   EXPECT_EQ(execute_limit({}, "", {}).time, 300s);
   EXPECT_EQ(execute_limit({}, "", 5.0).time, 5s);
   EXPECT_EQ(execute_limit(900.0, "", {}).time, 900s) << "what nobody configured bounds nobody";

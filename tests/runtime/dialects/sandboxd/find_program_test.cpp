@@ -13,7 +13,7 @@ namespace {
 
 class FindProgram : public testing::Test {
  protected:
-  /// An executable `name` below `directory`.
+  /// Creates an executable `name` below `directory`, and returns its path.
   std::string program(const std::string& directory, const std::string& name) {
     const std::string below = base / directory;
     std::filesystem::create_directories(below);
@@ -32,7 +32,7 @@ TEST_F(FindProgram, TheCommandsOwnPathComesFirst) {
   EXPECT_EQ(find_program("tool", (base / "theirs").string(), (base / "ours").string()), "tool");
 }
 
-TEST_F(FindProgram, WhatIsNotThereIsTakenFromThePathOfTheAgent) {
+TEST_F(FindProgram, AMissingProgramIsTakenFromTheAgentsPath) {
   const std::string ours = program("ours", "tool");
   for (const std::string& theirs :
        {std::string{}, std::string{":"}, (base / "nowhere").string(), std::string{"ours:."}}) {
@@ -40,7 +40,7 @@ TEST_F(FindProgram, WhatIsNotThereIsTakenFromThePathOfTheAgent) {
   }
 }
 
-TEST_F(FindProgram, WhatIsNotAProgramIsPassedBy) {
+TEST_F(FindProgram, AFileThatIsNotExecutableIsSkipped) {
   std::filesystem::create_directories(base / "theirs/tool");
   const std::string ours = program("ours", "tool");
   EXPECT_EQ(find_program("tool", (base / "theirs").string(), (base / "ours").string()), ours);

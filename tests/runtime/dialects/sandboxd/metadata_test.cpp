@@ -7,7 +7,7 @@
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
 
-TEST(SandboxdMetadata, ShowsWhatHasThePrefixAndIsNoSecret) {
+TEST(SandboxdMetadata, ShowsVariablesWithThePrefixButNoSecrets) {
   const std::array<const char*, 9> environment{"SANDBOX_B=2",
                                                "SANDBOX_A=x=\"y\"",
                                                "HOME=/",

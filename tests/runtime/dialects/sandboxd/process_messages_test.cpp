@@ -22,7 +22,7 @@ TEST(ProcessMessages, ReadsARequest) {
   EXPECT_EQ(request->pty->rows, 24);
 }
 
-TEST(ProcessMessages, RefusesWhatIsNotOne) {
+TEST(ProcessMessages, RefusesAMalformedRequest) {
   EXPECT_EQ(read_process_request("").error().code, Errc::missing_field);
   EXPECT_EQ(read_process_request("\x0a\x00"s).error().code, Errc::missing_field);
   EXPECT_EQ(read_process_request("\x0a\x05x").error().code, Errc::invalid_field);

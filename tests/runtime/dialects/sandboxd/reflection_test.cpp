@@ -26,7 +26,7 @@ TEST(Reflection, EveryServiceHasAFileWithAllThatItImports) {
   }
 }
 
-TEST(Reflection, AnswersWithTheRequestAndWhatWasAskedFor) {
+TEST(Reflection, AnswersWithTheRequestAndItsResult) {
   // list_services: ""
   const auto list = reflection_answer(std::string_view{"\x3a\x00", 2});
   ASSERT_TRUE(list);

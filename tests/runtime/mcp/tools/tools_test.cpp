@@ -131,7 +131,7 @@ std::string mcp_page() {
   return text + table.text() + std::string{kPageTail};
 }
 
-TEST(McpTools, EachSaysWhatAModelMustKnow) {
+TEST(McpTools, EachIsDescribedForAModel) {
   std::set<std::string_view> names;
   for (const Tool& tool : tools()) {
     EXPECT_TRUE(names.insert(tool.name).second) << tool.name;

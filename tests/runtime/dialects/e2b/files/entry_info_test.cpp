@@ -17,7 +17,7 @@ TEST(E2bEntryInfo, ShowsModesAsGoDoes) {
   EXPECT_EQ(mode_text(EntryType::fifo, 0), "p---------");
 }
 
-TEST(E2bEntryInfo, NamesAreNumbersWhereThereAreNone) {
+TEST(E2bEntryInfo, AnUnknownUserOrGroupIsItsNumber) {
   Names names;
   EXPECT_EQ(names.user(0), "root");
   EXPECT_EQ(names.group(0), "root");

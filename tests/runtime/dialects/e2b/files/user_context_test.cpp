@@ -7,7 +7,7 @@
 namespace skiff::runtime::dialects::e2b {
 namespace {
 
-TEST(E2bPlace, ResolvesPathsAsTheOriginalDoes) {
+TEST(E2bUserContext, ResolvesPathsAsTheOriginalDoes) {
   const auto path = [](std::string_view given) { return *absolute_path(given, "/base", "/home/me"); };
   EXPECT_EQ(path(""), "/base");
   EXPECT_EQ(path("."), "/base");
@@ -23,7 +23,7 @@ TEST(E2bPlace, ResolvesPathsAsTheOriginalDoes) {
   EXPECT_EQ(absolute_path("~root/a", "/base", "/home/me").error().code, Errc::invalid_field);
 }
 
-TEST(E2bPlace, KnowsByAPathAloneWhatCannotBeInTheTree) {
+TEST(E2bUserContext, RulesAPathOutOfTheTreeByItsTextAlone) {
   const test::TemporaryDirectory directory;
   const std::string root = directory.path().string();
   const auto tree = fs::Tree::open({.path = root}).value();
@@ -36,7 +36,7 @@ TEST(E2bPlace, KnowsByAPathAloneWhatCannotBeInTheTree) {
   EXPECT_TRUE(may_be_in(fs::Tree::open({.path = "/"}).value(), "/home/me"));
 }
 
-TEST(E2bPlace, ReadsTheUserOfBasicAuthentication) {
+TEST(E2bUserContext, ReadsTheUserOfBasicAuthentication) {
   using protocol::Headers;
   EXPECT_EQ(*basic_user({}), "");
   EXPECT_EQ(*basic_user(Headers{{"Authorization", "Basic cm9vdDo="}}), "root");

@@ -34,7 +34,7 @@ TEST_F(E2bWatchers, AreBoundedAndForgotten) {
   EXPECT_EQ(watchers_.add(watching(), now_).error().code, Errc::resource_exhausted);
   const SteadyTime later = now_ + Watchers::kForgotten / 2;
   ASSERT_TRUE(watchers_.find(*first, later));
-  // All but the one that was asked for.
+  // All watchers are removed, except the one that was polled.
   EXPECT_TRUE(watchers_.add(watching(), now_ + Watchers::kForgotten));
   EXPECT_TRUE(watchers_.find(*first, later));
   EXPECT_TRUE(watchers_.add(watching(), now_ + Watchers::kForgotten));
