@@ -2,7 +2,9 @@
 
 With --again, the entries that failed run once more, one at a time and with no other beside them. A case that passes then
 is flaky: it is named, and in the gate (CI=true) it fails the run unless tests/flaky.txt has had it for less than two weeks.
-The last lines are `N flaky: NAMES` and `N not run: REASONS`, where there are such, and `N passed, N failed`."""
+The last lines are `N flaky: NAMES` and `N not run: REASONS`, where there are such, and `N passed, N failed`, which counts
+executions. The names of the cases that ran are appended to the file SKIFF_CASE_LIST, from which .ci/steps.sh counts each
+case once, however many suites run it."""
 
 import collections
 import datetime
@@ -26,8 +28,11 @@ class Entry:
     def __init__(self, testcase, cases, begun):
         self.name, self.seconds = testcase.get("name"), float(testcase.get("time") or 0)
         self.ran, self.passed, self.failed, self.not_run = testcase.get("status") == "run", 0, [], []
+        self.cases = set()  # their names, which are the same in every suite
         for case in self.reported(cases / f"{self.name}.xml", begun):
             skipped = case.find("skipped")
+            if skipped is None and case.get("status", "run") == "run":
+                self.cases.add(f"{case.get('file', '')} {case.get('classname')} {case.get('name')}")
             if case.find("failure") is not None or case.find("error") is not None:
                 self.failed.append(f"{self.name}: {case.get('name')}")
             elif skipped is not None:
@@ -39,6 +44,8 @@ class Entry:
             self.failed.append(self.name)
         elif self.ran and not self.passed and not self.not_run:
             self.passed = 1
+        if self.passed + len(self.failed) > 0 and not self.cases:
+            self.cases.add(self.name)
 
     @staticmethod
     def reported(report, begun):
@@ -100,6 +107,9 @@ def main(arguments):
         still = {name for entry in second for name in entry.failed}
         flaky = [name for entry in failing for name in entry.failed if name not in still]
         entries = [entry for entry in entries if not entry.failed] + second
+    if case_list := os.environ.get("SKIFF_CASE_LIST"):
+        with open(case_list, "a") as file:  # in one write: other suites append, too
+            file.write("".join(f"{name}\n" for entry in entries for name in sorted(entry.cases)))
     failed = [name for entry in entries for name in entry.failed]
     # Whoever runs the tests of a tree that passed its gate has a busy machine, and nothing to mend.
     unknown = sorted(set(flaky) - known_flaky(datetime.date.today())) if os.environ.get("CI") == "true" else []

@@ -3,8 +3,8 @@
 # `step NAME COMMAND...`, `finish`.
 
 begin() { # begin NAME: the logs are build/NAME/STEP.log
-  export CI=true
   logs=$top/build/$1
+  export CI=true SKIFF_CASE_LIST=$logs/cases
   rm -rf "$logs"
   mkdir -p "$logs"
 }
@@ -42,5 +42,7 @@ finish() { # prints the summary; fails when a step did
   }
   named flaky
   named 'not run'
+  # `N passed` counts executions. A case that several suites run is one distinct case.
+  [ ! -s "$SKIFF_CASE_LIST" ] || printf '%d distinct cases\n' "$(sort -u "$SKIFF_CASE_LIST" | wc -l)"
   awk '{passed += $2; failed += $4} END {print passed + 0 " passed, " failed + 0 " failed"; exit !(failed == 0 && passed > 0)}' "$logs/summary"
 }

@@ -20,6 +20,8 @@ SKIPS = '<testcase name="skips"><skipped message="only root can do it"/></testca
 # Of GoogleTest, and of a case that a filter left out.
 SKIPS_IN_C = '<testcase name="skips" status="run"><skipped message="file.cpp:1&#10;only root can do it"/></testcase>'
 LEFT_OUT = '<testcase name="other" status="notrun"/>'
+# The gate that runs these tests counts its own cases alone.
+OWN_LIST = {"SKIFF_CASE_LIST": ""}
 
 
 class Gate:
@@ -50,7 +52,7 @@ class Gate:
         """Its status and the last lines."""
         (self.build / "CTestTestfile.cmake").write_text("\n".join(self.entries))
         done = subprocess.run(["/usr/bin/python3", self.root / ".ci/run_tests.py", *arguments, self.build], capture_output=True,
-                              text=True, timeout=50, env={**os.environ, "CI": ci})
+                              text=True, timeout=50, env={**os.environ, **OWN_LIST, "CI": ci})
         return done.returncode, done.stdout.splitlines()
 
     def runs(self, name):
@@ -170,6 +172,20 @@ def test_steps_are_added_up(tmp_path, below_make):
     assert (passing.returncode, passing.stdout.splitlines()[-1]) == (0, "1 passed, 0 failed")
 
 
+def test_a_case_of_several_suites_is_one_distinct_case(gate):
+    """The same cases in two entries, by GoogleTest and by pytest, an entry without a report, and a second suite of them all."""
+    in_c = '<testcase name="A" classname="Suite" file="a_test.cpp"/><testcase name="A" classname="Suite" file="b_test.cpp"/>'
+    cases = in_c + '<testcase name="test_a[1]" classname="tests.test_a"/>' + SKIPS + LEFT_OUT
+    gate.add_report("one", cases)
+    gate.add_report("one.variant", cases)
+    gate.add("without-a-report", "true")
+    gate.run()
+    suite = f"python3 {gate.root}/.ci/run_tests.py {gate.build}"
+    script = f"top={gate.root}; . {CI}/steps.sh; begin logs; step first {suite}; step second {suite}; step ends true; finish"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=50, env={**os.environ, **OWN_LIST})
+    assert done.stdout.splitlines()[-2:] == ["4 distinct cases", "15 passed, 0 failed"]
+
+
 def test_the_gate_runs_what_the_readme_says():
     """Each target that README lists, by make as people call it."""
     told = set(re.findall(r"^\| `make ([a-z-]+)` \|", (CI.parent / "README.md").read_text(), re.M))
@@ -199,7 +215,7 @@ class Suites:
     def builds(self, *arguments):
         """What was asked to be built before the tests ran, and the last line."""
         (self.root / "asked").write_text("")
-        environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "SKIFF_SETUP_DONE": "1", "HOME": str(self.root),
+        environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "SKIFF_SETUP_DONE": "1", "HOME": str(self.root), **OWN_LIST,
                        "XDG_CACHE_HOME": str(self.root / "cache")}
         done = subprocess.run([self.root / ".ci/test", *arguments], capture_output=True, text=True, timeout=50, env=environment)
         last = [line for line in (self.root / "asked").read_text().splitlines() if line.startswith("--build")][-1]
