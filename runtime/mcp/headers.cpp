@@ -68,8 +68,8 @@ RpcResult<void> check_headers(const protocol::Headers& headers, const Message& m
     if (headers.count(field) > 1) return mismatch(field, "is repeated");
     const auto value = headers.find(field);
     if (!value) return mismatch(field, "is missing");
-    const auto said = encoded ? decoded(*value) : std::string{*value};
-    if (!said || *said != body) return mismatch(field, "differs from the body");
+    const auto given = encoded ? decoded(*value) : std::string{*value};
+    if (!given || *given != body) return mismatch(field, "differs from the body");
     return {};
   };
   SKIFF_TRY_VOID(agrees(kVersionField, revision.get<std::string>(), false));

@@ -24,11 +24,11 @@ constexpr std::chrono::milliseconds kBetweenUpdates{200};
 /// How long one wait for events lasts. Then the watch is checked again.
 constexpr std::chrono::hours kLongestLook{1};
 
-using Told = std::function<void()>;
-using Watch = std::function<Task<>(Told)>;
+using OnChange = std::function<void()>;
+using Watch = std::function<Task<>(OnChange)>;
 
 /// Calls `changed` when a log gets output or its command exits, until the log has ended.
-Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
+Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, OnChange changed) {
   std::uint64_t seen = log->next_offset();
   bool exited = log->exit_status().has_value();
   while (!log->ended()) {
@@ -45,7 +45,7 @@ Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
 }
 
 /// Calls `changed` when the file changes, until the directory that holds it is gone, or the agent stops.
-Task<> watch_file(std::shared_ptr<fs::DirectoryWatches::Reader> reader, std::string path, Told changed) {
+Task<> watch_file(std::shared_ptr<fs::DirectoryWatches::Reader> reader, std::string path, OnChange changed) {
   const auto watch = reader->watch();
   std::uint64_t cursor = watch->newest();
   while (!watch->over()) {
@@ -69,7 +69,7 @@ Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) 
   SKIFF_CO_TRY(auto session, request->session(resource.session));
   if (resource.kind == ResourceName::Kind::log) {
     SKIFF_CO_TRY(auto command, session->find(resource.rest));
-    co_return Watch{[log = command->log()](Told changed) { return watch_log(log, std::move(changed)); }};
+    co_return Watch{[log = command->log()](OnChange changed) { return watch_log(log, std::move(changed)); }};
   }
   auto tree = co_await session->tree();
   if (!tree) co_return std::unexpected{std::move(tree.error())};
@@ -80,7 +80,7 @@ Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) 
   SKIFF_CO_TRY(auto joined, co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory),
                                                                  false, (*tree)->levels_of(directory)));
   auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
-  co_return Watch{[reader, path = api::relative_prefix(resource.rest)](Told changed) {
+  co_return Watch{[reader, path = api::relative_prefix(resource.rest)](OnChange changed) {
     return watch_file(reader, path, std::move(changed));
   }};
 }
@@ -94,7 +94,7 @@ std::string updated_params(const std::string& uri, const std::string& subscripti
   return params + '}';
 }
 
-Task<std::string> run_watch(Watch watch, Told changed) {
+Task<std::string> run_watch(Watch watch, OnChange changed) {
   co_await watch(std::move(changed));
   co_return std::string{};
 }
@@ -133,7 +133,7 @@ Task<RpcResult<std::string>> subscribe(std::shared_ptr<Request> request) {
   auto job = std::make_shared<Job>(request->agent.executor, client->who);
   // Meanwhile the client may have sent this request again, or may have gone.
   if (client->news->closed() || !client->subscriptions.emplace(uri, job).second) co_return "{}";
-  Told tell = [news = client->news, uri] { news->push(notification_message(kUpdated, updated_params(uri, {}))); };
+  OnChange tell = [news = client->news, uri] { news->push(notification_message(kUpdated, updated_params(uri, {}))); };
   auto begun = request->agent.mcp->start(
       job, [watch = std::move(*watch), tell] { return run_watch(watch, tell); },
       [weak = std::weak_ptr{client}, uri, job] {

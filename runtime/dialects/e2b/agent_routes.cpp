@@ -31,7 +31,7 @@ Task<Result<>> answer_nothing(Call* call) {
   co_return co_await call->request.http.respond({204, {{"Cache-Control", "no-store"}}, {}});
 }
 
-struct Looked {
+struct ContainerUse {
   sessions::ContainerStats container;
   std::optional<sessions::DiskStats> disk;
   std::uint64_t machine_memory = 0;
@@ -43,27 +43,27 @@ std::uint64_t machine_memory() {
 }
 
 /// The CPU time that was used since the last call, in percent of all cores.
-double cpu_percent(State& state, const Looked& looked) {
-  const auto used = looked.container.cpu.used_us;
+double cpu_percent(State& state, const ContainerUse& use) {
+  const auto used = use.container.cpu.used_us;
   const SteadyTime now = SteadyTime::clock::now();
   const auto before = std::exchange(state.cpu, {.used_us = used.value_or(0), .at = now});
   const double elapsed = std::chrono::duration<double, std::micro>{now - before.at}.count();
   if (!used || before.at == SteadyTime{} || *used < before.used_us || elapsed <= 0) return 0;
-  const double cores = std::max(looked.container.cpu.cores, 1U);
+  const double cores = std::max(use.container.cpu.cores, 1U);
   return std::clamp(100.0 * static_cast<double>(*used - before.used_us) / elapsed / cores, 0.0, 100.0);
 }
 
-std::string metrics_text(State& state, const Looked& looked) {
-  const auto& memory = looked.container.memory;
-  const std::uint64_t total = std::min(memory.limit_bytes.value_or(UINT64_MAX), looked.machine_memory);
+std::string metrics_text(State& state, const ContainerUse& use) {
+  const auto& memory = use.container.memory;
+  const std::uint64_t total = std::min(memory.limit_bytes.value_or(UINT64_MAX), use.machine_memory);
   const std::uint64_t used = memory.used_bytes.value_or(0);
-  const std::uint64_t disk = looked.disk ? looked.disk->total_bytes : 0;
+  const std::uint64_t disk = use.disk ? use.disk->total_bytes : 0;
   const auto now = std::chrono::floor<std::chrono::seconds>(wall_now()).time_since_epoch().count();
   std::array<char, 32> percent{};
-  const int size = std::snprintf(percent.data(), percent.size(), "%.2f", cpu_percent(state, looked));
+  const int size = std::snprintf(percent.data(), percent.size(), "%.2f", cpu_percent(state, use));
   std::string text{'{'};
   append_json_number(text, "ts", static_cast<std::uint64_t>(now));
-  append_json_number(text, "cpu_count", std::max(looked.container.cpu.cores, 1U));
+  append_json_number(text, "cpu_count", std::max(use.container.cpu.cores, 1U));
   protocol::append_json_key(text, "cpu_used_pct");
   text.append(percent.data(), static_cast<std::size_t>(std::max(size, 0)));
   append_json_number(text, "mem_total", total);
@@ -71,7 +71,7 @@ std::string metrics_text(State& state, const Looked& looked) {
   append_json_number(text, "mem_cache", 0);
   append_json_number(text, "mem_total_mib", total / kMebibyte);
   append_json_number(text, "mem_used_mib", used / kMebibyte);
-  append_json_number(text, "disk_used", looked.disk ? disk - looked.disk->available_bytes : 0);
+  append_json_number(text, "disk_used", use.disk ? disk - use.disk->available_bytes : 0);
   append_json_number(text, "disk_total", disk);
   return text + '}';
 }
@@ -98,12 +98,12 @@ Task<Result<>> tell_health(Call* call) {
 
 Task<Result<>> tell_metrics(Call* call) {
   auto look = [root = call->agent().settings.root] {
-    return Looked{.container = sessions::read_container_stats(),
-                  .disk = sessions::read_disk_stats(root),
-                  .machine_memory = machine_memory()};
+    return ContainerUse{.container = sessions::read_container_stats(),
+                        .disk = sessions::read_disk_stats(root),
+                        .machine_memory = machine_memory()};
   };
-  const Looked looked = co_await call->agent().disk.run(std::move(look));
-  co_return co_await answer_json(call, metrics_text(call->state, looked));
+  const ContainerUse use = co_await call->agent().disk.run(std::move(look));
+  co_return co_await answer_json(call, metrics_text(call->state, use));
 }
 
 Task<Result<>> tell_envs(Call* call) {

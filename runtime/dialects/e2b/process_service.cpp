@@ -53,19 +53,19 @@ Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   State& state = call->call.state;
   Agent& agent = call->call.agent();
   SKIFF_CO_TRY(auto user, basic_user(call->call.request.http.request().headers));
-  SKIFF_CO_TRY(auto place, co_await find_user(&call->call, std::move(user)));
+  SKIFF_CO_TRY(auto context, co_await find_user(&call->call, std::move(user)));
   api::CommandRequest wanted;
-  SKIFF_CO_TRY(wanted.cwd, place.resolve(message.cwd));
+  SKIFF_CO_TRY(wanted.cwd, context.resolve(message.cwd));
   wanted.argv = std::move(message.argv);
   wanted.env.insert(kMark);
   for (const auto* variables : {&state.env, &message.envs}) {
     for (const auto& [name, value] : *variables) wanted.env.insert_or_assign(name, value);
   }
-  if (place.asker) wanted.user = place.user.name;
+  if (context.asker) wanted.user = context.user.name;
   wanted.stdin_open = message.stdin_open || message.pty;
   wanted.tty = message.pty;
   if (agent.settings.e2b_deadline == "kill") wanted.timeout = call->time();
-  SKIFF_CO_TRY(auto started, co_await api::start(agent, &call->call.request.caller, place.session, &wanted));
+  SKIFF_CO_TRY(auto started, co_await api::start(agent, &call->call.request.caller, context.session, &wanted));
   call->call.request.command = started.command->id();
   co_await started.command->started();
   SKIFF_CO_TRY_VOID(check_start(*started.command));

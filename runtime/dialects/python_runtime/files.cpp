@@ -80,8 +80,8 @@ Result<ListedPage> list_page(const fs::Tree& tree, const std::string& path, cons
   listed.text.reserve(page.entries.size() * 96);
   for (fs::Listed& one : page.entries) {
     if (one.entry.type == fs::EntryType::link) {
-      const std::string place = path.empty() ? one.path : path + '/' + one.path;
-      if (auto seen = fs::look_at(tree, place, fs::Links::follow)) one.entry = std::move(seen->entry);
+      const std::string entry_path = path.empty() ? one.path : path + '/' + one.path;
+      if (auto seen = fs::look_at(tree, entry_path, fs::Links::follow)) one.entry = std::move(seen->entry);
     }
     if (!listed.text.empty()) listed.text += ',';
     append_entry_of(listed.text, one.path, one.entry);

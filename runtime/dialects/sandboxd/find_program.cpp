@@ -20,8 +20,8 @@ std::string find_below(std::string_view directories, const std::string& name) {
     const std::string_view directory = directories.substr(0, colon);
     directories.remove_prefix(std::min(colon + 1, directories.size()));
     if (!directory.starts_with('/')) continue;
-    std::string place = std::string{directory} + '/' + name;
-    if (is_program(place)) return place;
+    std::string program = std::string{directory} + '/' + name;
+    if (is_program(program)) return program;
   }
   return {};
 }

@@ -67,12 +67,12 @@ Task<GrpcStatus> watch_health(ServiceCall* call) {
   auto service = co_await read_service(&call->grpc);
   if (!service) co_return grpc_status(service.error());
   Agent& agent = call->service.agent;
-  auto told = is_service(*service) ? serving_of(agent) : Serving::service_unknown;
+  auto state = is_service(*service) ? serving_of(agent) : Serving::service_unknown;
   for (;;) {
-    if (auto sent = co_await call->grpc.send(health_response(told)); !sent) co_return grpc_status(sent.error());
+    if (auto sent = co_await call->grpc.send(health_response(state)); !sent) co_return grpc_status(sent.error());
     if (agent.draining) co_return GrpcStatus{GrpcCode::unavailable, "the agent is stopping"};
     while (!agent.draining) co_await agent.drain_begun.wait();
-    if (told == Serving::serving) told = Serving::not_serving;
+    if (state == Serving::serving) state = Serving::not_serving;
   }
 }
 

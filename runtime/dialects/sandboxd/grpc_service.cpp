@@ -69,7 +69,7 @@ unsigned http_status_of(GrpcCode code) {
   }
 }
 
-Identity stranger() {
+Identity anonymous_client() {
   return {.scopes = Scopes{}.with(Scope::exec),
           .session = std::nullopt,
           .name = identity_name(kDialectName),
@@ -121,7 +121,7 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   ServiceCall call{
       .service = *service,
       .grpc = grpc,
-      .caller = api::caller_of(request.headers, stranger()),
+      .caller = api::caller_of(request.headers, anonymous_client()),
       .timeout = request.headers.find("grpc-timeout").transform([](auto text) { return std::string{text}; })};
   protocol::GrpcOutcome outcome{.status = unknown_method(request.path.substr(0, kLongestToldPath))};
   http->forget_head();

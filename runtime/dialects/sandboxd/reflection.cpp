@@ -17,7 +17,7 @@ using protozero::pbf_reader;
 using protozero::pbf_writer;
 
 /// The field numbers of ServerReflectionRequest's `message_request`.
-enum class Asked : std::uint32_t {
+enum class Query : std::uint32_t {
   nothing = 0,
   file_by_filename = 3,
   file_containing_symbol = 4,
@@ -28,7 +28,7 @@ enum class Asked : std::uint32_t {
 
 struct ReflectionRequest {
   std::string host;
-  Asked asked = Asked::nothing;
+  Query query = Query::nothing;
   std::string about;
 };
 
@@ -40,7 +40,7 @@ ReflectionRequest read_request(std::string_view message) {
     if (is_text && reader.tag() == 1) {
       request.host = reader.get_string();
     } else if (is_text && reader.tag() >= 3 && reader.tag() <= 7) {
-      request.asked = static_cast<Asked>(reader.tag());
+      request.query = static_cast<Query>(reader.tag());
       request.about = reader.get_string();
     } else {
       reader.skip();
@@ -77,31 +77,31 @@ void write_found(pbf_writer& out, const ProtoFile* file, const std::string& abou
 }
 
 void write_answer(pbf_writer& out, const ReflectionRequest& request) {
-  switch (request.asked) {
-    case Asked::file_by_filename:
+  switch (request.query) {
+    case Query::file_by_filename:
       write_found(out, find_file(request.about), request.about);
       break;
-    case Asked::file_containing_symbol:
+    case Query::file_containing_symbol:
       write_found(out, find_symbol(request.about), request.about);
       break;
-    case Asked::all_extension_numbers_of_type:
+    case Query::all_extension_numbers_of_type:
       if (find_symbol(request.about) == nullptr) {
         write_found(out, nullptr, request.about);
       } else {
         pbf_writer{out, 5}.add_string(1, request.about);  // proto3 has no extensions
       }
       break;
-    case Asked::list_services: {
+    case Query::list_services: {
       pbf_writer list{out, 6};
       for (const std::string_view name : service_names()) {
         pbf_writer{list, 1}.add_string(1, name.data(), name.size());
       }
       break;
     }
-    case Asked::file_containing_extension:
+    case Query::file_containing_extension:
       write_error(out, GrpcCode::not_found, "nothing here has extensions");
       break;
-    case Asked::nothing:
+    case Query::nothing:
       write_error(out, GrpcCode::invalid_argument, "the request asks for nothing");
       break;
   }
@@ -111,12 +111,12 @@ void write_answer(pbf_writer& out, const ReflectionRequest& request) {
 
 Result<std::string> reflection_answer(std::string_view request) {
   try {
-    const ReflectionRequest asked = read_request(request);
+    const ReflectionRequest parsed = read_request(request);
     std::string answer;
     pbf_writer out{answer};
-    if (!asked.host.empty()) out.add_string(1, asked.host);
+    if (!parsed.host.empty()) out.add_string(1, parsed.host);
     out.add_message(2, request.data(), request.size());
-    write_answer(out, asked);
+    write_answer(out, parsed);
     return answer;
   } catch (const protozero::exception& error) {
     return fail(Errc::invalid_field, std::string{"the message is not what the method takes: "} + error.what());

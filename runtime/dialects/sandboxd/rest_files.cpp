@@ -30,15 +30,15 @@ using protocol::append_json_text;
 constexpr std::size_t kEntriesAtOnce = 1000;
 
 /// The sandbox and the path of a request.
-struct Spot {
+struct Location {
   Sandbox sandbox;
   std::string below;  ///< relative to the root
 };
-Task<Result<Spot>> find_spot(Request* request, const std::string* path) {
+Task<Result<Location>> find_location(Request* request, const std::string* path) {
   SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&request->agent));
   request->session = sandbox.session->id();
   SKIFF_CO_TRY(auto below, sandbox_path(*path, sandbox.root));
-  co_return Spot{.sandbox = std::move(sandbox), .below = std::move(below)};
+  co_return Location{.sandbox = std::move(sandbox), .below = std::move(below)};
 }
 
 Task<Result<>> no_content(Request* request) {
@@ -73,16 +73,16 @@ struct EntryPage {
   std::string next_cursor;
   std::size_t left_out = 0;
 };
-Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
+Result<EntryPage> entry_page(const Location& location, const std::string& cursor) {
   fs::ListOptions options;
   options.limit = kEntriesAtOnce;
   options.cursor = cursor;
   options.tags = false;
-  SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+  SKIFF_TRY(auto page, fs::list(*location.sandbox.tree, location.below, options));
   EntryPage result{.text = {}, .next_cursor = std::move(page.next_cursor)};
   for (fs::Listed& one : page.entries) {
     if (one.entry.type == fs::EntryType::link) {
-      auto seen = fs::look_at(*spot.sandbox.tree, spot.below + '/' + one.path, fs::Links::follow);
+      auto seen = fs::look_at(*location.sandbox.tree, location.below + '/' + one.path, fs::Links::follow);
       if (!seen) {
         ++result.left_out;
         continue;
@@ -96,7 +96,7 @@ Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
 }
 
 /// Sends a list page by page, so that a directory may have any number of entries.
-Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view path, EntryPage page) {
+Task<Result<>> send_listing(Request* request, const Location* location, std::string_view path, EntryPage page) {
   auto& http = request->http;
   std::string text{'{'};
   append_json_text(text, "path", path.starts_with('/') ? std::string{path} : '/' + std::string{path});
@@ -113,7 +113,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
   SKIFF_CO_TRY_VOID(co_await http.start(std::move(head)));
   bool has_any = !page.text.empty();
   while (!page.next_cursor.empty()) {
-    auto work = [&] { return entry_page(*spot, page.next_cursor); };
+    auto work = [&] { return entry_page(*location, page.next_cursor); };
     auto next = co_await request->agent.disk.run(std::move(work));
     // The body ends without its last chunk: the client sees that it was cut.
     if (!next) co_return std::unexpected{std::move(next.error())};
@@ -133,26 +133,27 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
 // --- reading ---
 
 /// The opened file, or the first page of a directory.
-struct OpenedSpot {
+struct OpenedLocation {
   std::optional<api::FileToSend> file;
   EntryPage listing = {};
   bool is_known = false;  ///< the file's tag is one of those that the client has
 };
-Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>& known, bool with_bytes) {
-  auto opened = fs::open_to_read(*spot.sandbox.tree, spot.below);
+Result<OpenedLocation> open_location(const Location& location, const std::optional<fs::TagList>& known,
+                                     bool with_bytes) {
+  auto opened = fs::open_to_read(*location.sandbox.tree, location.below);
   if (opened) {
     api::FileToSend file{.file = std::move(*opened)};
     file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
     if (known) {
       SKIFF_TRY(const auto same, known->match_weakly(file.file.fd.get(), file.file.entry));
-      if (same) return OpenedSpot{.file = std::move(file), .is_known = true};
+      if (same) return OpenedLocation{.file = std::move(file), .is_known = true};
     }
     if (with_bytes) file.read_if_small();
-    return OpenedSpot{.file = std::move(file)};
+    return OpenedLocation{.file = std::move(file)};
   }
   if (opened.error().code != Errc::is_a_directory) return std::unexpected{std::move(opened.error())};
-  SKIFF_TRY(auto listing, entry_page(spot, {}));
-  return OpenedSpot{.file = std::nullopt, .listing = std::move(listing)};
+  SKIFF_TRY(auto listing, entry_page(location, {}));
+  return OpenedLocation{.file = std::nullopt, .listing = std::move(listing)};
 }
 
 /// The tags in If-None-Match, which the client has (RFC 9110, 13.1.2). Errors: invalid_field.
@@ -191,15 +192,15 @@ Result<mode_t> mode_of(const Request& request) {
 }
 
 /// Begins to write a file. It fails before the bytes come if the path cannot hold a file.
-Result<fs::Writer> begin_file(const Spot& spot, mode_t mode) {
-  const auto seen = fs::look_at(*spot.sandbox.tree, spot.below, fs::Links::follow);
+Result<fs::Writer> begin_file(const Location& location, mode_t mode) {
+  const auto seen = fs::look_at(*location.sandbox.tree, location.below, fs::Links::follow);
   if (seen && seen->entry.type == fs::EntryType::directory) {
     return fail(Errc::is_a_directory, "target path is a directory");
   }
   fs::WriteOptions options;
   options.attributes.mode = mode;
   options.durability = fs::Durability::synced;
-  return fs::Writer::begin(*spot.sandbox.tree, spot.below, std::move(options));
+  return fs::Writer::begin(*location.sandbox.tree, location.below, std::move(options));
 }
 
 /// Stores the part `file` of a multipart body.
@@ -229,14 +230,14 @@ std::unexpected<Error> not_empty() {
 }
 
 /// Removes what is in the root. The root itself stays, because it may be a volume.
-Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
+Result<> empty_root(const Location& location, const std::stop_token& stop) {
   fs::ListOptions options;
   options.tags = false;
   options.stop = stop;
   do {
-    SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+    SKIFF_TRY(auto page, fs::list(*location.sandbox.tree, location.below, options));
     for (const fs::Listed& one : page.entries) {
-      auto removed = fs::remove(*spot.sandbox.tree, one.path, fs::Contents::remove, {}, stop);
+      auto removed = fs::remove(*location.sandbox.tree, one.path, fs::Contents::remove, {}, stop);
       // Somebody else may have removed it meanwhile.
       if (!removed && removed.error().code != Errc::path_not_found) return removed;
     }
@@ -245,13 +246,13 @@ Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
   return {};
 }
 
-Result<> remove_spot(const Spot& spot, bool recursive, const std::stop_token& stop) {
-  if (spot.below == ".") {
-    if (recursive) return empty_root(spot, stop);
+Result<> remove_location(const Location& location, bool recursive, const std::stop_token& stop) {
+  if (location.below == ".") {
+    if (recursive) return empty_root(location, stop);
     return fail(Errc::directory_not_empty, "the sandbox root stays; pass recursive=true to remove what is in it");
   }
   const auto contents = recursive ? fs::Contents::remove : fs::Contents::refuse;
-  auto removed = fs::remove(*spot.sandbox.tree, spot.below, contents, {}, stop);
+  auto removed = fs::remove(*location.sandbox.tree, location.below, contents, {}, stop);
   if (!removed && removed.error().code == Errc::directory_not_empty) return not_empty();
   return removed;
 }
@@ -259,13 +260,13 @@ Result<> remove_spot(const Spot& spot, bool recursive, const std::stop_token& st
 }  // namespace
 
 Task<Result<>> get_file(Request* request, std::string path) {
-  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  SKIFF_CO_TRY(auto location, co_await find_location(request, &path));
   auto& http = request->http;
   const bool with_bytes = http.request().method != "HEAD";
   SKIFF_CO_TRY(const auto known, known_tags(http.request().headers));
-  auto work = [&] { return open_spot(spot, known, with_bytes); };
+  auto work = [&] { return open_location(location, known, with_bytes); };
   SKIFF_CO_TRY(auto opened, co_await request->agent.disk.run(std::move(work)));
-  if (!opened.file) co_return co_await send_listing(request, &spot, path, std::move(opened.listing));
+  if (!opened.file) co_return co_await send_listing(request, &location, path, std::move(opened.listing));
   if (opened.is_known || is_unchanged(http.request().headers, opened.file->file.entry)) {
     protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened.file->file.entry.modified)}}};
     if (opened.file->tag) response.headers.set("ETag", *opened.file->tag);
@@ -278,14 +279,14 @@ Task<Result<>> get_file(Request* request, std::string path) {
 Task<Result<>> put_file(Request* request, std::string path) {
   auto& http = request->http;
   SKIFF_CO_TRY(const auto mode, mode_of(*request));
-  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  SKIFF_CO_TRY(auto location, co_await find_location(request, &path));
   if (http.request().headers.contains("Content-Range")) {
     // RFC 9110, 14.4: a part must not be taken for the whole.
     co_return fail(Errc::invalid_request, "a PUT writes the whole file");
   }
   SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
   BlockingPool* const disk = &request->agent.disk;
-  auto begin = [&] { return begin_file(spot, mode); };
+  auto begin = [&] { return begin_file(location, mode); };
   SKIFF_CO_TRY(auto writer, co_await disk->run(std::move(begin)));
   Result<> stored;
   if (boundary) {
@@ -300,14 +301,14 @@ Task<Result<>> put_file(Request* request, std::string path) {
 }
 
 Task<Result<>> delete_file(Request* request, std::string path) {
-  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
-  auto look = [&] { return fs::look_at(*spot.sandbox.tree, spot.below); };
+  SKIFF_CO_TRY(auto location, co_await find_location(request, &path));
+  auto look = [&] { return fs::look_at(*location.sandbox.tree, location.below); };
   SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(look)));
   SKIFF_CO_TRY(const auto recursive, is_recursive(*request));
   std::stop_source stop;
   auto job = [&]() -> Result<> {
     if (stop.stop_requested()) return fs::stopped_error();
-    return remove_spot(spot, recursive, stop.get_token());
+    return remove_location(location, recursive, stop.get_token());
   };
   auto working = request->agent.long_work.run(std::move(job));
   auto removed = co_await run_beside(api::stop_without_client(&request->http, &stop), std::move(working));

@@ -48,30 +48,30 @@ struct Upload {
   fs::Writer writer;
   fs::Rights rights;
 };
-Task<Result<Upload>> begin_upload(Call* call, const UserContext* place, const Metadata* metadata, std::string given) {
+Task<Result<Upload>> begin_upload(Call* call, const UserContext* context, const Metadata* metadata, std::string given) {
   if (given.empty()) co_return fail(Errc::missing_field, "path: this parameter is needed", "path");
-  SKIFF_CO_TRY(auto path, place->resolve(given));
+  SKIFF_CO_TRY(auto path, context->resolve(given));
   auto begin = [&](const fs::Tree& in, fs::Rights rights) -> Result<Upload> {
     if (const auto there = fs::look_at(in, path, fs::Links::follow);
         there && there->entry.type == fs::EntryType::directory) {
       return fail(Errc::is_a_directory, '"' + path + "\" is a directory");
     }
-    SKIFF_TRY(auto made, place->create_directories(in, path.substr(0, path.rfind('/'))));
-    fs::WriteOptions options{.attributes = place->owner()};
+    SKIFF_TRY(auto made, context->create_directories(in, path.substr(0, path.rfind('/'))));
+    fs::WriteOptions options{.attributes = context->owner()};
     options.attributes.not_kept = kMetadataAttribute;
     SKIFF_TRY(auto writer, fs::Writer::begin(in, path, std::move(options)));
     SKIFF_TRY_VOID(set_metadata(writer.fd(), *metadata));
     return Upload{.path = path, .made = std::move(made), .writer = std::move(writer), .rights = rights};
   };
-  auto work = [&] { return place->change(path, begin); };
+  auto work = [&] { return context->change(path, begin); };
   auto upload = co_await call->agent().disk.run(std::move(work));
-  if (!upload) upload.error() = place->explain(std::move(upload.error()), path);
+  if (!upload) upload.error() = context->explain(std::move(upload.error()), path);
   co_return upload;
 }
 
-Task<Result<>> commit(Call* call, const UserContext* place, Upload* upload) {
+Task<Result<>> commit(Call* call, const UserContext* context, Upload* upload) {
   auto finish = [&] { return upload->writer.commit(); };
-  auto work = [&] { return fs::go_on_for(place->asker, upload->rights, upload->path, finish); };
+  auto work = [&] { return fs::go_on_for(context->asker, upload->rights, upload->path, finish); };
   SKIFF_CO_TRY_VOID(co_await call->agent().disk.run(std::move(work)));
   co_return Result<>{};
 }
@@ -90,7 +90,7 @@ void append_uploaded(std::string& out, const std::string& path, const Metadata& 
 }
 
 /// Stores the parts `file`, one complete file after the other. Returns JSON that lists them.
-Task<Result<std::string>> take_parts(Call* call, const UserContext* place, const Metadata* metadata,
+Task<Result<std::string>> take_parts(Call* call, const UserContext* context, const Metadata* metadata,
                                      std::string boundary) {
   auto& http = call->request.http;
   const auto path = http.request().target.parameter("path");
@@ -103,24 +103,24 @@ Task<Result<std::string>> take_parts(Call* call, const UserContext* place, const
     if (body.head().name != kPart) continue;
     if (path && taken.size() > 1) co_return fail(Errc::invalid_request, "a path in the query is for one file", "path");
     std::string name = path ? std::string{*path} : body.head().filename.value_or("");
-    SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(name)));
+    SKIFF_CO_TRY(auto upload, co_await begin_upload(call, context, metadata, std::move(name)));
     if (!paths.insert(upload.path).second) {
       co_return fail(Errc::invalid_request, '"' + upload.path + "\" is in the form twice: the first one was stored",
                      "file");
     }
     api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
     SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().disk, std::move(source), &upload.writer));
-    SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
+    SKIFF_CO_TRY_VOID(co_await commit(call, context, &upload));
     append_uploaded(taken, upload.path, *metadata);
   }
   if (taken.size() == 1) co_return fail(Errc::invalid_request, "the form has no part \"file\"");
   co_return taken + ']';
 }
 
-Task<Result<std::string>> take_octets(Call* call, const UserContext* place, const Metadata* metadata, bool is_gzip) {
+Task<Result<std::string>> take_octets(Call* call, const UserContext* context, const Metadata* metadata, bool is_gzip) {
   auto& http = call->request.http;
   std::string path{http.request().target.parameter("path").value_or("")};
-  SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(path)));
+  SKIFF_CO_TRY(auto upload, co_await begin_upload(call, context, metadata, std::move(path)));
   Result<> stored;
   if (is_gzip) {
     stored = co_await store_gunzipped(&call->agent(), &http, &upload.writer);
@@ -128,7 +128,7 @@ Task<Result<std::string>> take_octets(Call* call, const UserContext* place, cons
     stored = co_await api::store_bytes(&call->agent().disk, api::body_of(&http), &upload.writer);
   }
   if (!stored) co_return std::unexpected{std::move(stored.error())};
-  SKIFF_CO_TRY_VOID(co_await commit(call, place, &upload));
+  SKIFF_CO_TRY_VOID(co_await commit(call, context, &upload));
   std::string taken{'['};
   append_uploaded(taken, upload.path, *metadata);
   co_return taken + ']';
@@ -138,14 +138,14 @@ Task<Result<std::string>> take_octets(Call* call, const UserContext* place, cons
 
 Task<Result<>> send_file(Call* call) {
   auto& http = call->request.http;
-  SKIFF_CO_TRY(auto place, co_await enter(call, "read"));
+  SKIFF_CO_TRY(auto context, co_await enter(call, "read"));
   const auto given = http.request().target.parameter("path");
   if (!given) co_return fail(Errc::missing_field, "path: this parameter is needed", "path");
-  SKIFF_CO_TRY(auto path, place.resolve(*given));
+  SKIFF_CO_TRY(auto path, context.resolve(*given));
   const bool with_bytes = http.request().method != "HEAD";
   auto open = [&]() -> Result<api::FileToSend> {
-    auto opened = fs::open_to_read(*place.tree, path);
-    if (!opened) return std::unexpected{place.explain(std::move(opened.error()), path)};
+    auto opened = fs::open_to_read(*context.tree, path);
+    if (!opened) return std::unexpected{context.explain(std::move(opened.error()), path)};
     api::FileToSend file{.file = std::move(*opened)};
     file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
     if (with_bytes) file.read_if_small();
@@ -159,7 +159,7 @@ Task<Result<>> send_file(Call* call) {
 
 Task<Result<>> take_files(Call* call) {
   auto& http = call->request.http;
-  SKIFF_CO_TRY(auto place, co_await enter(call, "write"));
+  SKIFF_CO_TRY(auto context, co_await enter(call, "write"));
   const auto& headers = http.request().headers;
   SKIFF_CO_TRY(auto metadata, asked_metadata(headers));
   SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(headers.get("Content-Type")));
@@ -170,9 +170,9 @@ Task<Result<>> take_files(Call* call) {
   }
   std::string answer;
   if (boundary) {
-    SKIFF_CO_TRY(answer, co_await take_parts(call, &place, &metadata, std::move(*boundary)));
+    SKIFF_CO_TRY(answer, co_await take_parts(call, &context, &metadata, std::move(*boundary)));
   } else {
-    SKIFF_CO_TRY(answer, co_await take_octets(call, &place, &metadata, is_gzip));
+    SKIFF_CO_TRY(answer, co_await take_octets(call, &context, &metadata, is_gzip));
   }
   co_return co_await http.respond({200, {{"Content-Type", "application/json"}}, std::move(answer)});
 }

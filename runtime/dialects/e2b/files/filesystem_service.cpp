@@ -20,17 +20,17 @@ constexpr std::size_t kMostEntries = 50'000;
 constexpr std::uint32_t kMostDepth = 256;
 
 /// A request about one path.
-struct Asked {
-  UserContext place;
+struct PathRequest {
+  UserContext context;
   PathMessage message;
   std::string path;  ///< absolute
 };
-Task<Result<Asked>> read_asked(Call* call, std::string text) {
+Task<Result<PathRequest>> read_path_request(Call* call, std::string text) {
   SKIFF_CO_TRY(auto message, read_path(text));
   SKIFF_CO_TRY(auto user, basic_user(call->request.http.request().headers));
-  SKIFF_CO_TRY(auto place, co_await find_user(call, std::move(user)));
-  SKIFF_CO_TRY(auto path, place.resolve(message.path));
-  co_return Asked{.place = std::move(place), .message = std::move(message), .path = std::move(path)};
+  SKIFF_CO_TRY(auto context, co_await find_user(call, std::move(user)));
+  SKIFF_CO_TRY(auto path, context.resolve(message.path));
+  co_return PathRequest{.context = std::move(context), .message = std::move(message), .path = std::move(path)};
 }
 
 /// Runs `work(stop)` on a thread for long work. `stop` is requested when the client has gone.
@@ -45,10 +45,10 @@ Task<std::invoke_result_t<Work&, const std::stop_token&>> run_long(Call* call, W
   co_return co_await run_beside(api::stop_without_client(&call->request.http, &stop), std::move(working));
 }
 
-Result<std::string> entry_answer(const UserContext& place, const std::string& path) {
+Result<std::string> entry_answer(const UserContext& context, const std::string& path) {
   Names names;
-  auto entry = entry_info(*place.tree, path, names);
-  if (!entry) return std::unexpected{place.explain(std::move(entry.error()), path)};
+  auto entry = entry_info(*context.tree, path, names);
+  if (!entry) return std::unexpected{context.explain(std::move(entry.error()), path)};
   return R"({"entry":)" + *entry + '}';
 }
 
@@ -92,14 +92,14 @@ struct Listing {
 }  // namespace
 
 Task<Result<std::string>> stat_entry(Call* call, std::string text) {
-  SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
-  auto work = [&] { return entry_answer(asked.place, asked.path); };
+  SKIFF_CO_TRY(auto request, co_await read_path_request(call, std::move(text)));
+  auto work = [&] { return entry_answer(request.context, request.path); };
   co_return co_await call->agent().disk.run(std::move(work));
 }
 
 Task<Result<std::string>> create_dir(Call* call, std::string text) {
-  SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
-  const auto& [place, message, path] = asked;
+  SKIFF_CO_TRY(auto request, co_await read_path_request(call, std::move(text)));
+  const auto& [context, message, path] = request;
   auto make = [&](const fs::Tree& in, fs::Rights) -> Result<std::string> {
     if (const auto there = fs::look_at(in, path, fs::Links::follow)) {
       if (there->entry.type != fs::EntryType::directory) {
@@ -107,45 +107,45 @@ Task<Result<std::string>> create_dir(Call* call, std::string text) {
       }
       return fail(Errc::already_exists, "directory \"" + path + "\" exists");
     }
-    SKIFF_TRY(auto made, place.create_directories(in, path));
+    SKIFF_TRY(auto made, context.create_directories(in, path));
     if (made) made->keep();
-    return entry_answer(place, path);
+    return entry_answer(context, path);
   };
-  auto work = [&] { return place.change(path, make); };
+  auto work = [&] { return context.change(path, make); };
   co_return co_await call->agent().disk.run(std::move(work));
 }
 
 Task<Result<std::string>> move_entry(Call* call, std::string text) {
   SKIFF_CO_TRY(auto message, read_move(text));
   SKIFF_CO_TRY(auto user, basic_user(call->request.http.request().headers));
-  SKIFF_CO_TRY(auto place, co_await find_user(call, std::move(user)));
-  SKIFF_CO_TRY(auto from, place.resolve(message.source));
-  SKIFF_CO_TRY(auto to, place.resolve(message.destination));
+  SKIFF_CO_TRY(auto context, co_await find_user(call, std::move(user)));
+  SKIFF_CO_TRY(auto from, context.resolve(message.source));
+  SKIFF_CO_TRY(auto to, context.resolve(message.destination));
   auto work = [&](const std::stop_token& stop) {
     auto move = [&](const fs::Tree& in, fs::Rights) -> Result<std::string> {
       if (auto seen = fs::look_at(in, from); !seen) {
-        return std::unexpected{place.explain(std::move(seen.error()), from)};
+        return std::unexpected{context.explain(std::move(seen.error()), from)};
       }
       auto moved = [&]() -> Result<> {
-        SKIFF_TRY(const auto made, place.create_directories(in, to.substr(0, to.rfind('/'))));
+        SKIFF_TRY(const auto made, context.create_directories(in, to.substr(0, to.rfind('/'))));
         if (from == to) return {};
         SKIFF_TRY_VOID(fs::move(in, from, to, {.existing = fs::Existing::replace, .stop = stop}));
         return {};
       }();
-      if (!moved) return std::unexpected{place.explain(std::move(moved.error()), to)};
-      return entry_answer(place, to);
+      if (!moved) return std::unexpected{context.explain(std::move(moved.error()), to)};
+      return entry_answer(context, to);
     };
-    return place.change(to, move);
+    return context.change(to, move);
   };
   co_return co_await run_long(call, std::move(work));
 }
 
 Task<Result<std::string>> list_dir(Call* call, std::string text) {
-  SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
+  SKIFF_CO_TRY(auto request, co_await read_path_request(call, std::move(text)));
   auto work = [&](const std::stop_token& stop) -> Result<std::string> {
-    Listing listing{.tree = *asked.place.tree, .stop = stop};
-    if (auto done = listing.add(asked.path, std::min(asked.message.depth, kMostDepth)); !done) {
-      return std::unexpected{asked.place.explain(std::move(done.error()), asked.path)};
+    Listing listing{.tree = *request.context.tree, .stop = stop};
+    if (auto done = listing.add(request.path, std::min(request.message.depth, kMostDepth)); !done) {
+      return std::unexpected{request.context.explain(std::move(done.error()), request.path)};
     }
     return std::move(listing.text) + "]}";
   };
@@ -153,14 +153,14 @@ Task<Result<std::string>> list_dir(Call* call, std::string text) {
 }
 
 Task<Result<std::string>> remove_entry(Call* call, std::string text) {
-  SKIFF_CO_TRY(auto asked, co_await read_asked(call, std::move(text)));
+  SKIFF_CO_TRY(auto request, co_await read_path_request(call, std::move(text)));
   auto work = [&](const std::stop_token& stop) -> Result<std::string> {
     auto remove = [&](const fs::Tree& in, fs::Rights) {
-      return fs::remove(in, asked.path, fs::Contents::remove, {}, stop);
+      return fs::remove(in, request.path, fs::Contents::remove, {}, stop);
     };
-    auto removed = asked.place.change(asked.path, remove);
+    auto removed = request.context.change(request.path, remove);
     if (!removed && removed.error().code != Errc::path_not_found) {
-      return std::unexpected{asked.place.explain(std::move(removed.error()), asked.path)};
+      return std::unexpected{request.context.explain(std::move(removed.error()), request.path)};
     }
     return "{}";
   };

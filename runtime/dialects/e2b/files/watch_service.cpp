@@ -23,15 +23,15 @@ constexpr std::chrono::milliseconds kPollMoment{50};
 Task<Result<Watching>> open_watch(Call* call, std::string text) {
   SKIFF_CO_TRY(auto message, read_path(text));
   SKIFF_CO_TRY(auto user, basic_user(call->request.http.request().headers));
-  SKIFF_CO_TRY(auto place, co_await find_user(call, std::move(user)));
-  SKIFF_CO_TRY(auto path, place.resolve(message.path));
-  auto open = [tree = place.tree, path] { return tree->open_directory(path); };
+  SKIFF_CO_TRY(auto context, co_await find_user(call, std::move(user)));
+  SKIFF_CO_TRY(auto path, context.resolve(message.path));
+  auto open = [tree = context.tree, path] { return tree->open_directory(path); };
   auto joined =
-      co_await call->agent().watches.join(std::move(open), {}, message.recursive, place.tree->levels_of(path));
-  if (!joined) co_return std::unexpected{place.explain(std::move(joined.error()), path)};
+      co_await call->agent().watches.join(std::move(open), {}, message.recursive, context.tree->levels_of(path));
+  if (!joined) co_return std::unexpected{context.explain(std::move(joined.error()), path)};
   const std::uint64_t newest = joined->watch()->newest();
   co_return Watching{.reader = std::move(*joined),
-                     .tree = std::move(place.tree),
+                     .tree = std::move(context.tree),
                      .path = std::move(path),
                      .include_entry = message.include_entry,
                      .cursor = newest};
