@@ -74,3 +74,21 @@ class Skiff:
         assert not left, left
 
 
+class DirectSkiff(Skiff):
+    """One that is told an agent by variables."""
+
+    def __init__(self, folder, agent):
+        super().__init__(folder)
+        self.agent = agent
+        self.variables = {"SKIFF_URL": agent.url, "SKIFF_TOKEN": agent.token}
+
+    def environment(self, **more):
+        return super().environment(**{**self.variables, **more})
+
+    def finish(self):
+        assert self.names() == [] and not self.processes()
+
+
+def as_json(skiff, *words, **options):
+    """What a command of several words prints: `Skiff.json` puts the flag behind the first."""
+    return json.loads(skiff(*words, "-o", "json", **options)[0])

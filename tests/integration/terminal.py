@@ -57,3 +57,10 @@ class Terminal:
         self.process.wait()
         os.close(self.master)
         os.close(self.slave)
+
+
+def ended(terminal, status):
+    """The program has ended with this status, and has given its terminal back as it was."""
+    terminal.until(lambda: terminal.process.poll() is not None, "its end")
+    assert terminal.process.returncode == status, terminal.output[-1000:]
+    assert termios.tcgetattr(terminal.slave) == terminal.before

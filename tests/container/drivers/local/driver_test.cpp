@@ -16,7 +16,7 @@ HostProcess start_something() {
   return start_daemon({.argv = {"/bin/sleep", "1000"}, .directory = "/", .is_daemon = true}).value_or(HostProcess{});
 }
 
-// What starts agents is tested with real ones in tests/integration/test_launcher_local.py.
+// What starts agents is tested with real ones in tests/integration/cli.
 CO_TEST(LocalDriver, DialsNoPortThatADeadAgentHasLeftToOthers) {
   const test::TemporaryDirectory directory;
   auto state = StateDirectory::open(directory / "state");

@@ -1,7 +1,6 @@
 """`skiff forward --driver serve`: TCP ports of a sandbox by an API key, whatever is spoken there."""
 
 import contextlib
-import http.client
 import http.server
 import json
 import os

@@ -12,45 +12,46 @@ import ssl
 import pytest
 
 import collector as collectors
+from cli.test_command_line import (  # noqa: F401
+    test_bytes_that_are_no_text_are_refused_before_anything_is_made, test_forms_of_output_colour_and_the_config_file,
+    test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command)
+from cli.test_cp import test_an_archive_goes_by_stdin_and_stdout, test_several_are_copied_into_a_directory  # noqa: F401
+from cli.test_exec import (  # noqa: F401
+    test_a_command_that_takes_too_long_is_ended_with_124,
+    test_a_working_directory_an_environment_and_a_session_are_given, test_an_id_starts_a_command_once,
+    test_an_interrupt_of_a_wait_ends_the_command, test_background_commands_are_listed_read_signalled_and_joined,
+    test_input_goes_on_when_connections_break, test_kill_takes_its_signal_as_docker_does,
+    test_nobody_reading_stdout_ends_the_command_as_in_a_shell, test_output_goes_on_when_connections_break,
+    test_stdin_is_passed_on_when_asked_for, test_wait_prints_both_streams_when_the_command_has_ended)
+from cli.test_files_session import (  # noqa: F401
+    test_a_text_in_a_file_is_replaced, test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was,
+    test_paths_and_lines_are_searched, test_sessions_are_made_used_listed_and_removed,
+    test_stat_tells_what_is_there_and_by_its_status_what_is_not, test_stdin_is_written_to_a_file)
+from cli.test_logs import (  # noqa: F401
+    test_logs_begin_at_the_last_lines_or_at_a_time, test_logs_without_an_id_are_those_of_the_newest_command)
+from cli.test_ps_describe import test_sandboxes_belong_to_an_owner_and_have_labels  # noqa: F401
+from cli.test_run import (  # noqa: F401
+    test_a_detached_run_goes_on_and_says_where, test_run_ends_with_the_status_that_docker_run_gives,
+    test_run_gives_the_output_and_status_and_leaves_nothing, test_run_keeps_the_sandbox_if_asked_to,
+    test_signals_are_the_commands, test_the_third_interrupt_leaves_a_command_that_does_not_listen,
+    test_what_run_started_is_what_logs_and_kill_mean)
+from cli.test_start_stop import (  # noqa: F401
+    test_a_lease_ends_and_can_be_extended, test_several_are_stopped_and_started_whatever_happens_to_one)
+from cli.test_up import (  # noqa: F401
+    test_a_setup_that_fails_shows_its_output_and_leaves_nothing, test_an_interrupt_in_the_middle_of_up_leaves_nothing,
+    test_two_at_once_make_one_sandbox)
 from cutting_proxy import CuttingProxy
 from mcp_stdio import Stdio
 from serving import ServedSkiff
 from speaking import Said, speaking
 from terminal import Terminal
-from test_launcher_as_docker import (  # noqa: F401
-    test_a_detached_run_goes_on_and_says_where, test_an_interrupt_of_a_wait_ends_the_command,
-    test_logs_begin_at_the_last_lines_or_at_a_time, test_logs_without_an_id_are_those_of_the_newest_command,
-    test_what_run_started_is_what_logs_and_kill_mean)
-from test_launcher_files import (  # noqa: F401
-    test_a_text_in_a_file_is_replaced, test_an_archive_goes_by_stdin_and_stdout,
-    test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was, test_kill_takes_its_signal_as_docker_does,
-    test_paths_and_lines_are_searched, test_sessions_are_made_used_listed_and_removed,
-    test_several_are_copied_into_a_directory, test_stat_tells_what_is_there_and_by_its_status_what_is_not,
-    test_stdin_is_written_to_a_file)
-from test_launcher_local import (  # noqa: F401
-    test_a_command_that_takes_too_long_is_ended_with_124, test_a_lease_ends_and_can_be_extended,
-    test_a_setup_that_fails_shows_its_output_and_leaves_nothing,
-    test_a_working_directory_an_environment_and_a_session_are_given, test_an_id_starts_a_command_once,
-    test_an_interrupt_in_the_middle_of_up_leaves_nothing,
-    test_background_commands_are_listed_read_signalled_and_joined,
-    test_bytes_that_are_no_text_are_refused_before_anything_is_made,
-    test_forms_of_output_colour_and_the_config_file, test_input_goes_on_when_connections_break,
-    test_nobody_reading_stdout_ends_the_command_as_in_a_shell, test_output_goes_on_when_connections_break,
-    test_run_ends_with_the_status_that_docker_run_gives, test_run_gives_the_output_and_status_and_leaves_nothing,
-    test_run_keeps_the_sandbox_if_asked_to, test_sandboxes_belong_to_an_owner_and_have_labels,
-    test_several_are_stopped_and_started_whatever_happens_to_one, test_signals_are_the_commands,
-    test_stdin_is_passed_on_when_asked_for, test_the_third_interrupt_leaves_a_command_that_does_not_listen,
-    test_two_at_once_make_one_sandbox, test_wait_prints_both_streams_when_the_command_has_ended,
-    test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command)
 from test_tls import make_certificate
 from waiting import until
 
 
 @pytest.fixture
-def skiff(tmp_path, request):
+def skiff(tmp_path):
     client = ServedSkiff(tmp_path)
-    if request.function.__module__ == "test_launcher_files":
-        client.up()
     yield client
     client.finish()
 

@@ -1,5 +1,5 @@
-"""What is wrong with what is asked of a cluster is told in one clear line, with exit status 125, before the cluster is
-asked for anything."""
+"""`skiff up` tells what is wrong with what is asked of a cluster in one clear line, with exit status 125, before it asks the
+cluster for anything."""
 
 import base64
 import json

@@ -20,6 +20,7 @@ BIG = ("--", "head", "-c", str(OUTPUT), "/dev/zero")
 HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{}}}\n'
 POD = ("--driver", "pod", "--agent-image", "a:1")
 
+
 # {command: what makes it print something, each {n} another number}. "box" runs; of "old{n}" there is one that is stopped, and
 # of "new{n}" one that runs, wherever they are named.
 WRITES = {
@@ -66,8 +67,12 @@ WRITES = {
     "licenses": [()],
     "completion": [("bash",), ("zsh",), ("fish",)],
 }
+
+
 # What needs a cluster, or a keyboard. It prints with the same two functions.
 NOT_HERE = {"network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
+
+
 # {command: what makes it read stdin, with what it ends with when that is at its end}
 READS = {
     "exec": [(("-i", "box", "--", "cat"), 0), (("-i", "box", "--", "sh", "-c", "cat; exit 3"), 3)],

@@ -1,4 +1,4 @@
-"""What `skiff` does where a cluster is configured that nobody should have to reach: real skiff, no cluster."""
+"""Which driver `skiff` takes where a cluster is configured, and what it asks of that cluster: real skiff, no cluster."""
 
 import contextlib
 import json

@@ -1,5 +1,7 @@
-"""`skiff rbac` and what doctor asks of agents: the real skiff, no cluster."""
+"""`skiff rbac`, `skiff token` and `skiff key`: what they permit."""
 
+import base64
+import http.client
 import json
 import pathlib
 import shutil
@@ -8,7 +10,9 @@ import subprocess
 import yaml
 
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
+# --- rbac ---
+
+TREE = pathlib.Path(__file__).resolve().parents[3]
 
 
 def rules(objects):
@@ -46,13 +50,6 @@ def test_a_word_that_is_no_command_is_told_and_commands_are_completed(skiff):
     assert 'no command "walk"' in skiff("rbac", "walk", status=125)[1]
     assert "nothing of a cluster" in skiff("rbac", "completion", status=125)[1]
     assert skiff("__complete", "--", "rbac", "ps", "ex")[0].split() == ["extend", "exec"]
-
-
-def test_doctor_asks_the_agents_that_run(skiff):
-    agents = lambda: [item for item in skiff.json("doctor")["items"] if item["what"] == "agents"]
-    assert agents()[0]["detail"].startswith("0 asked")
-    skiff.up()
-    assert agents()[0]["detail"].startswith("1 asked") and agents()[0]["passed"]
 
 
 def test_the_roles_of_the_deployment_are_those_of_the_table(skiff, tmp_path):
@@ -97,3 +94,47 @@ def test_tenants_are_a_servers_whose_account_is_known(skiff):
     assert "--service-account, --namespace" in refused("serve", "-n", "home")
     assert "--service-account, --namespace" in refused("serve", "--service-account", "srv")
     assert "omit --all-namespaces" in refused("serve", "--service-account", "srv", "-n", "home", "-A")
+
+
+# --- token, key ---
+
+def test_a_token_works_for_its_sandbox_alone(skiff):
+    skiff.up("one")
+    skiff.up("two")
+
+    def status(port, token, method="GET", path="/v1/version"):
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        client.request(method, path, headers={"Authorization": f"Bearer {token}"})
+        try:
+            return client.getresponse().status
+        finally:
+            client.close()
+
+    one, two = skiff.record("one")["port"], skiff.record("two")["port"]
+    token = skiff("token", "one")[0].strip()
+    assert status(one, token) == 200 and status(two, token) == 401
+    reader = skiff("token", "one", "--scope", "read")[0].strip()
+    assert status(one, reader) == 200 and status(one, reader, "DELETE", "/v1/files/x") == 403
+    assert "scope" in skiff("token", "one", "--scope", "all", status=125)[1]
+
+
+def test_a_token_allows_no_more_than_was_asked_for(skiff):
+    skiff.up("box")
+
+    def status(token, path):
+        client = http.client.HTTPConnection("127.0.0.1", skiff.record("box")["port"], timeout=30)
+        client.request("POST", path, headers={"Authorization": f"Bearer {token}"})
+        try:
+            return client.getresponse().status
+        finally:
+            client.close()
+
+    usual = skiff("token", "box")[0].strip()
+    claims = json.loads(base64.urlsafe_b64decode(usual.split(".")[1] + "=="))
+    assert claims["scope"] == "read exec" and status(usual, "/v1/lease") == 403
+    assert status(skiff("token", "box", "--scope", "admin")[0].strip(), "/v1/lease") == 200
+
+
+def test_the_key_of_local_sandboxes_is_not_rotated(skiff):
+    skiff.up("box")
+    assert "needs a cluster" in skiff("key", "rotate", "--driver", "local", status=125)[1]

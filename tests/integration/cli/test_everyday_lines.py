@@ -1,7 +1,7 @@
 """Everyday lines of those who know only kubectl and docker, as they type them: each works, or says the line that does.
 
-Lines that stay on a terminal (`run -it`, `get -w`, `port-forward`) are tried in test_launcher_terminal.py and
-test_launcher_as_docker.py. An image needs a cluster: those lines are held to what they would make of it."""
+Lines that stay on a terminal (`run -it`, `get -w`, `port-forward`) are tried in test_shell_attach.py, test_ps_describe.py and
+test_forward.py. An image needs a cluster: those lines are held to what they would make of it."""
 
 import json
 import os
@@ -224,30 +224,6 @@ def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line
     assert "is not included" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
 
 
-def test_what_was_printed_lately_is_followed(skiff):
-    """`logs -f --since` begins where that time begins and goes on."""
-    skiff.up()
-    skiff("exec", "-d", "--id", "job", "box", "--", "sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo over")
-    until(lambda: skiff("logs", "box", "job")[0] == "begun\n", what="its output")
-    late = skiff.start("logs", "-f", "--since", "1ms", "box", "job")
-    whole = skiff.start("logs", "-f", "--since", "5m", "box", "job")
-    assert whole.stdout.readline() == b"begun\n"
-    (skiff.root() / "go").touch()
-    assert whole.communicate(timeout=60)[0] == b"over\n" and whole.returncode == 0
-    out, err = late.communicate(timeout=60)
-    assert b"begun" not in out and (late.returncode, err) == (0, b"")
-    assert "--timestamps" in skiff("logs", "-f", "--timestamps", "box", "job", status=125)[1]
-
-
 def test_pools_are_of_a_cluster_also_when_it_is_dry(skiff):
     for line in ("skiff pool create warm --dry-run", "skiff pool scale warm 3 --dry-run=client", "skiff pool rm warm --dry-run"):
         assert "--driver pod" in typed(skiff, line, status=125)[1]
-
-
-def test_a_variable_that_it_does_not_know_is_told(skiff):
-    told = "skiff: SKIFF_OUTPTU is not a variable of skiff: did you mean SKIFF_OUTPUT?\n"
-    for words in (("ps",), ("ps", "-o", "json")):
-        assert skiff(*words, env={"SKIFF_OUTPTU": "json"})[1] == told
-    assert skiff("ps", env={"SKIFF_MY_OWN": "x"})[1] == "skiff: SKIFF_MY_OWN is not a variable of skiff, and is ignored\n"
-    assert skiff("ps", env={"SKIFF_LISTEN": "x", "SKIFF_SERVICE_HOST": "10.0.0.1", "SKIFF_PORT": "tcp://10.0.0.1:80"})[1] == ""
-    assert skiff("ps", "-q", env={"SKIFF_OUTPTU": "json"})[1] == "" and skiff("__complete", "--", "ps", "", env={"SKIFF_OUTPTU": "json"})[1] == ""

@@ -1,26 +1,28 @@
-"""Files and sessions of a sandbox by `skiff`: real skiff, real skiffd, driver `local`."""
+"""`skiff files` and `skiff session`: files of a sandbox, and the sessions that they belong to."""
 
-import io
-import json
+import random
 import signal
-import tarfile
 
-import pytest
-
+from launcher import as_json
 from waiting import until
 
 
-@pytest.fixture
-def skiff(skiff):
-    skiff.up()
-    return skiff
+def test_files_are_listed_printed_and_removed(skiff, box):
+    noise = random.Random(5).randbytes(1_000_000)
+    (skiff.root() / "sub").mkdir()
+    (skiff.root() / "sub/noise").write_bytes(noise)
+    assert skiff("files", "ls", "box", "-o", "name")[0] == "sub\n"
+    assert " 977KiB " in skiff("files", "ls", "-r", "box")[0]
+    process = skiff.start("files", "cat", "box", "sub/noise", "sub/noise")
+    assert process.communicate(timeout=60)[0] == noise + noise
+    assert "sub" in skiff("files", "rm", "box", "sub", status=125)[1]
+    skiff("files", "rm", "-r", "box", "sub")
+    assert not (skiff.root() / "sub").exists()
+    skiff("files", "rm", "-f", "box", "sub")
+    assert skiff("files", "cat", "box", "../record.json", status=125)[1]
 
 
-def as_json(skiff, *words, **options):
-    return json.loads(skiff(*words, "-o", "json", **options)[0])
-
-
-def test_stdin_is_written_to_a_file(skiff):
+def test_stdin_is_written_to_a_file(skiff, box):
     data = bytes(range(256)) * 10_000
     assert skiff("files", "write", "box", "made/on the way", typed=data) == ("", "")
     assert (skiff.root() / "made/on the way").read_bytes() == data
@@ -29,7 +31,7 @@ def test_stdin_is_written_to_a_file(skiff):
     assert skiff("files", "write", "box", "../out", typed=b"x", status=125)[1]
 
 
-def test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was(skiff):
+def test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was(skiff, box):
     (skiff.root() / "file").write_text("before")
     process = skiff.start("files", "write", "box", "file", stdin=-1)
     process.stdin.write(b"x" * 300_000)
@@ -41,7 +43,7 @@ def test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was(skiff):
     assert (skiff.root() / "file").read_text() == "before"
 
 
-def test_stat_tells_what_is_there_and_by_its_status_what_is_not(skiff):
+def test_stat_tells_what_is_there_and_by_its_status_what_is_not(skiff, box):
     (skiff.root() / "file").write_text("12345")
     (skiff.root() / "link").symlink_to("nowhere")
     assert [(item["path"], item["type"]) for item in as_json(skiff, "files", "stat", "box", "file", "link")["items"]] == [
@@ -52,7 +54,7 @@ def test_stat_tells_what_is_there_and_by_its_status_what_is_not(skiff):
     assert "leaves" in skiff("files", "stat", "box", "../record.json", status=125)[1]
 
 
-def test_a_text_in_a_file_is_replaced(skiff):
+def test_a_text_in_a_file_is_replaced(skiff, box):
     file = skiff.root() / "app.py"
     file.write_text("port = 80\nhost = ''\n")
     skiff("files", "edit", "box", "app.py", "--old", "port = 80", "--new", "port = 8080")
@@ -65,7 +67,7 @@ def test_a_text_in_a_file_is_replaced(skiff):
     assert "--old is missing" in skiff("files", "edit", "box", "app.py", "--new", "1", status=125)[1]
 
 
-def test_paths_and_lines_are_searched(skiff):
+def test_paths_and_lines_are_searched(skiff, box):
     (skiff.root() / "src/deep").mkdir(parents=True)
     (skiff.root() / "src/one.py").write_text("x = 1\n# TODO: more\n")
     (skiff.root() / "src/deep/two.py").write_text("y = 2  # todo\n")
@@ -81,35 +83,9 @@ def test_paths_and_lines_are_searched(skiff):
     assert skiff("files", "grep", "box", "(", status=125)[1]
 
 
-def test_several_are_copied_into_a_directory(skiff):
-    for name in ("one", "two"):
-        (skiff.work / name).write_text(name)
-    skiff("cp", "one", "two", "box:inputs")
-    assert {path.name: path.read_text() for path in (skiff.root() / "inputs").iterdir()} == {"one": "one", "two": "two"}
-    skiff("cp", "box:inputs/one", "box:inputs/two", "back")
-    assert {path.name: path.read_text() for path in (skiff.work / "back").iterdir()} == {"one": "one", "two": "two"}
-    err = skiff("cp", "one", "none", "two", "box:some", status=125)[1]
-    assert "none: " in err and "No such file" in err
-    assert sorted(path.name for path in (skiff.root() / "some").iterdir()) == ["one", "two"]
-    assert "exactly one" in skiff("cp", "one", "box:two", "box:", status=125)[1]
+# --- sessions ---
 
-
-def test_an_archive_goes_by_stdin_and_stdout(skiff):
-    (skiff.root() / "tree/deep").mkdir(parents=True)
-    (skiff.root() / "tree/deep/file").write_text("text")
-    process = skiff.start("cp", "box:tree", "-")
-    archive = process.communicate(timeout=60)[0]
-    assert process.returncode == 0
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        assert tar.extractfile("deep/file").read() == b"text"
-    assert skiff("cp", "-", "box:again", typed=archive) == ("", "")
-    assert (skiff.root() / "again/deep/file").read_text() == "text"
-    assert skiff("cp", "-", "box:bad", typed=b"not an archive at all" * 100, status=125)[1]
-    assert "whole archive" in skiff("cp", "-", "file", "box:", status=125)[1]
-    assert 'look at "none": No such file or directory' in skiff("cp", "box:none", "-", status=125)[1]
-
-
-def test_sessions_are_made_used_listed_and_removed(skiff):
+def test_sessions_are_made_used_listed_and_removed(skiff, box):
     assert skiff("session", "create", "box", "build", "--root", "src", "-e", "CI=1")[0] == "build\n"
     assert skiff("exec", "-s", "build", "box", "--", "sh", "-c", "pwd; echo $CI")[0] == f"{skiff.root()}/src\n1\n"
     made = skiff("session", "create", "box")[0].strip()
@@ -128,7 +104,7 @@ def test_sessions_are_made_used_listed_and_removed(skiff):
     assert skiff("session", "rm", "box", "build", status=125)[1]
 
 
-def test_files_of_a_session_begin_at_its_directory(skiff, tmp_path):
+def test_files_of_a_session_begin_at_its_directory(skiff, box, tmp_path):
     skiff("session", "create", "box", "build", "--root", "src")
     here = ("-s", "build", "box")
     assert skiff("files", "write", *here, "a/note", typed=b"one\n") == ("", "")
@@ -160,23 +136,3 @@ def test_files_of_a_session_begin_at_its_directory(skiff, tmp_path):
     assert list((skiff.root() / "src").iterdir()) == []
     for wrong in ("none", "../default", "a/b"):
         assert "session" in skiff("files", "ls", "-s", wrong, "box", status=125)[1], wrong
-
-
-def test_kill_takes_its_signal_as_docker_does(skiff):
-    skiff("exec", "box", "--mode", "background", "--id", "job", "--", "sh", "-c", "trap 'echo got; exit 3' USR1; echo ready; while :; do sleep 0.02; done")
-    until(lambda: skiff("logs", "box", "job")[0] == "ready\n", what="its start")
-    # Its trap may have ended it before the answer.
-    assert skiff("kill", "-s", "USR1", "box", "job")[0].startswith(("job: USR1 was sent", "job: ended"))
-    assert skiff("logs", "-f", "box", "job")[0] == "ready\ngot\n"
-
-
-def test_kill_says_whether_all_processes_have_ended(skiff):
-    def start(name, line):
-        skiff("exec", "-d", "--id", name, "box", "--", "sh", "-c", line)
-        until(lambda: "ready" in skiff("logs", "box", name)[0], what="its start")
-
-    start("tree", "sleep 1000 & sleep 1000 & echo ready; wait")
-    assert as_json(skiff, "kill", "box", "tree") == {"id": "tree", "signal": "TERM", "ended": True, "processes": 3, "left": 0}
-    start("deaf", "trap '' TERM; echo ready; while :; do sleep 1; done")
-    assert skiff("kill", "box", "deaf")[0] == "deaf: TERM was sent\n"
-    assert skiff("kill", "-s", "KILL", "box", "deaf", "-o", "name")[0] == "deaf\n"

@@ -130,10 +130,20 @@ def test_what_is_sent_before_stdin_ends_is_answered(skiff):
     assert skiff.names() == []
 
 
+def test_the_model_is_told_that_the_users_own_machine_is_not_isolated(skiff):
+    for revision in ("2025-11-25", NEWEST):
+        client = Stdio(skiff, revision=revision)
+        told = client.begin()["instructions"] if revision != NEWEST else client.call("server/discover")["instructions"]
+        assert told.startswith("This is the user's own machine, not an isolated sandbox: ") and "run_command" in told
+        client.end()
+
+
 # --- a server that lies ---
 
 ASKS = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {"messages": []}}
 NEWS = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "fine"}}
+
+
 HOSTILE = [
     ASKS, {**ASKS, "method": "elicitation/create"}, {**ASKS, "method": "roots/list"}, {**ASKS, "id": "x", "method": "notifications/message"},
     {**ASKS, "result": {}}, {"jsonrpc": "2.0", "method": "ping"}, {"jsonrpc": "2.0", "method": 7}, {"jsonrpc": "2.0", "id": 99, "result": {}},
@@ -185,11 +195,3 @@ def test_an_answer_that_is_none_is_an_error(skiff, liar, said):
     assert told["id"] == 1 and set(told) == {"jsonrpc", "id", "result" if is_answer else "error"}, told
     assert is_answer or "is not skiffd" in told["error"]["message"]
     assert client.end()[0] == []
-
-
-def test_the_model_is_told_that_the_users_own_machine_is_not_isolated(skiff):
-    for revision in ("2025-11-25", NEWEST):
-        client = Stdio(skiff, revision=revision)
-        told = client.begin()["instructions"] if revision != NEWEST else client.call("server/discover")["instructions"]
-        assert told.startswith("This is the user's own machine, not an isolated sandbox: ") and "run_command" in told
-        client.end()

@@ -8,25 +8,10 @@ import subprocess
 
 import pytest
 
-from launcher import Skiff
+from launcher import DirectSkiff
 from signing import Signer
 from test_tls import make_certificate, trusting
 from waiting import until
-
-
-class DirectSkiff(Skiff):
-    """One that is told an agent by variables."""
-
-    def __init__(self, folder, agent):
-        super().__init__(folder)
-        self.agent = agent
-        self.variables = {"SKIFF_URL": agent.url, "SKIFF_TOKEN": agent.token}
-
-    def environment(self, **more):
-        return super().environment(**{**self.variables, **more})
-
-    def finish(self):
-        assert self.names() == [] and not self.processes()
 
 
 @pytest.fixture

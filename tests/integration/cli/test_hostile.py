@@ -81,6 +81,7 @@ open("/proc/self/comm", "w").write(sys.argv[1][:15])
 os.execv(sys.executable, [sys.argv[1], "-c", "open('/proc/self/comm', 'w').write(chr(27) + 'c'); import time; time.sleep(1000)"])
 """
 
+
 # {what it shows: words}; what is not found or does not start has to be told, too.
 SHOWN = {
     "commands": ("top", "box"), "processes": ("top", "-p", "box"), "sandboxes": ("ps",), "details": ("describe", "box"),
@@ -256,54 +257,6 @@ def test_no_line_of_a_hostile_server_is_taken_for_one_of_ours(skiff, words):
     for text in (out, err):
         harmless(text)
         assert not [line for line in text.splitlines() if line.startswith(b"box  running")], (words, text)
-
-
-# --- copies ---
-
-def test_a_copy_makes_no_link_that_leads_out(skiff):
-    secret = skiff.work / "secret"
-    secret.write_text("mine")
-    tree = skiff.root() / "tree"
-    (tree / "deep").mkdir(parents=True)
-    (tree / "file").write_text("text")
-    (tree / "in").symlink_to("deep/../file")
-    (tree / "deep/in").symlink_to("../file")
-    (tree / "absolute").symlink_to(secret)
-    (tree / "deep/up").symlink_to("../../secret")
-    err = skiff("cp", "box:tree", "got", status=1)[1]
-    assert "3 links were left out" in err and "deep/up -> ../../secret" in err and f"absolute -> {secret}" in err
-    got = skiff.work / "got"
-    assert sorted(path.name for path in got.rglob("*")) == ["deep", "file", "in"]
-    assert (got / "deep/in").read_text() == "text"
-    counted = json.loads(skiff("cp", "-o", "json", "box:tree", "again", status=1)[0])
-    assert counted["links_left_out"] == 3
-
-
-def test_a_link_that_is_asked_for_is_the_file_that_it_leads_to(skiff):
-    (skiff.work / "secret").write_text("mine")
-    (skiff.root() / "file").write_text("text")
-    (skiff.root() / "link").symlink_to("file")
-    (skiff.root() / "out").symlink_to(skiff.work / "secret")
-    (skiff.root() / "nowhere").symlink_to("nothing")
-    (skiff.root() / "folder").mkdir()
-    (skiff.root() / "folder/file").write_text("in it")
-    (skiff.root() / "way").symlink_to("folder")
-    skiff("cp", "box:link", "got")
-    assert not (skiff.work / "got").is_symlink() and (skiff.work / "got").read_text() == "text"
-    skiff("cp", "box:way", "there")
-    assert (skiff.work / "there/file").read_text() == "in it"
-    for name in ("out", "nowhere"):
-        assert skiff("cp", f"box:{name}", "none", status=125)[1]
-        assert not os.path.lexists(skiff.work / "none")
-
-
-def test_hard_links_come_out_as_such(skiff):
-    (skiff.root() / "tree/deep").mkdir(parents=True)
-    (skiff.root() / "tree/one").write_text("text")
-    os.link(skiff.root() / "tree/one", skiff.root() / "tree/deep/two")
-    skiff("cp", "box:tree", "got")
-    assert (skiff.work / "got/deep/two").read_text() == "text"
-    assert os.path.samefile(skiff.work / "got/one", skiff.work / "got/deep/two")
 
 
 # --- a stdout that another program has made non-blocking ---

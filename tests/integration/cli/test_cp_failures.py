@@ -1,16 +1,21 @@
-"""What fails leaves no directory behind that it has made: not in the sandbox, and not on the user's machine."""
+"""`skiff cp` that fails: it tells what does not arrive, and leaves no directory behind that it has created, neither in the sandbox nor
+on the user's machine. The agent's own uploads leave none either."""
 
 import gzip
 import io
 import json
 import os
+import socket
+import subprocess
 import tarfile
+import threading
 
 import pytest
 
 import e2b
 from dialect import Door
 from speaking import Said, in_place_of_the_agent
+from tools import tool
 from waiting import until
 from wire import request_bytes
 
@@ -35,7 +40,7 @@ def device(name="d"):
     return info
 
 
-# --- in the sandbox ---
+# --- uploads to the agent ---
 
 REFUSED = {
     "cut": (archive(("f", b"x" * 5000))[:3000], ""), "no archive": (b"text\n" * 500, ""), "leaves": (archive(("f", b"x"), ("../g", b"x")), ""),
@@ -104,15 +109,9 @@ def test_a_file_that_is_refused_leaves_no_directory(start_agent):
     assert (agent.root / "new/empty").is_dir()
 
 
-# --- by skiff cp ---
+# --- directories that a copy has created ---
 
-@pytest.fixture
-def skiff(skiff):
-    skiff.up()
-    return skiff
-
-
-def test_a_copy_in_that_fails_leaves_no_directory(skiff):
+def test_a_copy_in_that_fails_leaves_no_directory(skiff, box):
     os.mkfifo(skiff.work / "pipe")
     (skiff.work / "file").write_text("x")
     (skiff.work / "nowhere").symlink_to("none")
@@ -130,7 +129,7 @@ def test_a_copy_in_that_fails_leaves_no_directory(skiff):
 
 @pytest.mark.parametrize("to", ["out", "out/", "out/deep/", "out/deep/er"])
 @pytest.mark.parametrize("source", ["none", "none/", "nowhere", "nowhere/", "round", "file/", "file/x", "pipe", "nowhere/."])
-def test_a_copy_out_of_what_is_not_there_makes_no_directory(skiff, source, to):
+def test_a_copy_out_of_what_is_not_there_makes_no_directory(skiff, box, source, to):
     (skiff.root() / "nowhere").symlink_to("missing")
     (skiff.root() / "round").symlink_to("round")
     (skiff.root() / "file").write_text("x")
@@ -147,7 +146,7 @@ REFUSAL = Said(404, {"Content-Type": "application/problem+json"}, json.dumps({"c
 @pytest.mark.parametrize("archive_of_it", [REFUSAL, Said(body=b"no archive" * 100), Said(body=b""), Said(body=archive(("../f", b"x"))),
                                            Said(body=archive(("f", b"x" * 5000))[:1500])], ids=["refused", "no archive", "empty", "leaves", "cut"])
 @pytest.mark.parametrize("kind", ["file", "directory"])
-def test_a_copy_out_that_breaks_off_leaves_no_directory(skiff, kind, archive_of_it):
+def test_a_copy_out_that_breaks_off_leaves_no_directory(skiff, box, kind, archive_of_it):
     def say(asked):
         return {"items": [{"type": kind, "size": 5000, "mode": "0700"}]} if ":stat" in asked.path else archive_of_it
 
@@ -160,7 +159,7 @@ def test_a_copy_out_that_breaks_off_leaves_no_directory(skiff, kind, archive_of_
     assert (skiff.work / "mine").is_dir()
 
 
-# --- what they are like, if the copy is made ---
+# --- what they are like, if the copy succeeds ---
 
 def made(path):
     status = path.stat()
@@ -170,7 +169,7 @@ def made(path):
 @pytest.mark.parametrize("words", [("tree", "new"), ("tree", "."), ("tree/.", "new"), ("tree/.", "new/deep"), ("tree/", "new/deep"), ("way/.", "new")],
                          ids=" to ".join)
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_directory_that_is_made_by_a_copy_is_as_it_was(skiff, way, words):
+def test_a_directory_that_is_made_by_a_copy_is_as_it_was(skiff, box, way, words):
     source, top = (skiff.work, skiff.root()) if way == "in" else (skiff.root(), skiff.work)
     (source / "tree").mkdir()
     (source / "tree/file").write_text("x")
@@ -183,7 +182,7 @@ def test_a_directory_that_is_made_by_a_copy_is_as_it_was(skiff, way, words):
 
 
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_directory_that_was_there_keeps_its_own_mode(skiff, way):
+def test_a_directory_that_was_there_keeps_its_own_mode(skiff, box, way):
     source, top = (skiff.work, skiff.root()) if way == "in" else (skiff.root(), skiff.work)
     (source / "tree").mkdir(mode=0o700)
     (source / "tree/file").write_text("x")
@@ -205,3 +204,161 @@ def test_the_archive_of_a_directory_has_it_if_that_is_asked_for(agent):
     itself, file = members("&with_itself=true")
     assert (itself.name, itself.isdir(), itself.mode, itself.pax_headers["mtime"]) == (".", True, 0o750, "1500000000.123456789")
     assert file.name == "f" and [one.name for one in members("")] == ["f"]
+
+
+# --- what does not arrive is told ---
+
+def test_a_copy_that_can_not_be_is_told(skiff, box):
+    assert "No such file" in skiff("cp", "nope", "box:", status=125)[1]
+    assert "No such file" in skiff("cp", "box:nope", ".", status=125)[1]
+    (skiff.work / "file").write_text("x")
+    assert skiff("cp", "file", "box:../out", status=125)[1]
+    assert not (skiff.sandboxes / "box/out").exists()
+    assert "exactly one" in skiff("cp", "a", "b", status=125)[1]
+    assert "exactly one" in skiff("cp", "box:a", "box:b", status=125)[1]
+
+
+def test_what_a_sandbox_sends_stays_below_the_target(skiff, box):
+    (skiff.work / "outside").mkdir()
+    (skiff.root() / "evil").mkdir()
+    (skiff.root() / "evil/link").symlink_to(skiff.work / "outside")
+    skiff("cp", "box:evil", "got", status=1)
+    assert not os.path.lexists(skiff.work / "got/link")
+    (skiff.work / "got/link").symlink_to(skiff.work / "outside")
+    (skiff.root() / "evil/link").unlink()
+    (skiff.root() / "evil/link").mkdir()
+    (skiff.root() / "evil/link/file").write_text("through the link")
+    # The link is the user's: a directory neither goes through it nor takes its place.
+    assert "is a link" in skiff("cp", "box:evil/.", "got", status=125)[1]
+    assert list((skiff.work / "outside").iterdir()) == [] and (skiff.work / "got/link").is_symlink()
+
+
+def test_a_copy_makes_no_link_that_leads_out(skiff, box):
+    secret = skiff.work / "secret"
+    secret.write_text("mine")
+    tree = skiff.root() / "tree"
+    (tree / "deep").mkdir(parents=True)
+    (tree / "file").write_text("text")
+    (tree / "in").symlink_to("deep/../file")
+    (tree / "deep/in").symlink_to("../file")
+    (tree / "absolute").symlink_to(secret)
+    (tree / "deep/up").symlink_to("../../secret")
+    err = skiff("cp", "box:tree", "got", status=1)[1]
+    assert "3 links were left out" in err and "deep/up -> ../../secret" in err and f"absolute -> {secret}" in err
+    got = skiff.work / "got"
+    assert sorted(path.name for path in got.rglob("*")) == ["deep", "file", "in"]
+    assert (got / "deep/in").read_text() == "text"
+    counted = json.loads(skiff("cp", "-o", "json", "box:tree", "again", status=1)[0])
+    assert counted["links_left_out"] == 3
+
+
+def test_what_can_not_be_read_is_named_and_the_rest_is_copied(skiff, box):
+    tree = skiff.work / "tree"
+    (tree / "a/shut").mkdir(parents=True)
+    (tree / "a/fine").write_text("x")
+    (tree / "a/secret").write_text("x")
+    (tree / "z").write_text("z")
+    os.mkfifo(tree / "pipe")
+    bound = socket.socket(socket.AF_UNIX)
+    bound.bind(str(tree / "socket"))
+    bound.close()
+    (tree / "a/secret").chmod(0)
+    (tree / "a/shut").chmod(0)
+    lesser = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all", "--"] if os.geteuid() == 0 else []
+    if lesser:
+        # Root without its rights: files of root's own that nobody may read.
+        skiff.command = [*lesser, *skiff.command]
+    done = skiff.start("cp", "tree", "box:tree")
+    out, err = done.communicate(timeout=60)
+    (tree / "a/shut").chmod(0o755)
+    err = err.decode()
+    assert done.returncode == 1 and not out
+    assert f"{tree.relative_to(skiff.work)}/a/secret: Permission denied" in err and "tree/a/shut: Permission denied" in err
+    assert "2 files or directories were left out" in err and "2 sockets, pipes or devices were left out" in err
+    assert {path.name for path in (skiff.root() / "tree").rglob("*")} >= {"a", "fine", "z", "shut"}
+    done = skiff.start("cp", "-o", "json", "tree/a/secret", "tree/z", "box:single")
+    out, err = done.communicate(timeout=60)
+    assert done.returncode == 125 and b'open "tree/a/secret": Permission denied' in err and (skiff.root() / "single/z").exists()
+
+
+class Slow:
+    """A way to an agent that stops behind the first bytes, in one direction, until it may go on."""
+
+    def __init__(self, port, direction):
+        self.port, self.direction, self.reached, self.go_on = port, direction, threading.Event(), threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.threads = [threading.Thread(target=self.accept, daemon=True)]
+        self.threads[0].start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port))
+            for one, other, name in ((client, server, "in"), (server, client, "out")):
+                threading.Thread(target=self.carry, args=(one, other, name), daemon=True).start()
+
+    def carry(self, source, sink, direction):
+        carried = 0
+        try:
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+                carried += len(piece)
+                if direction == self.direction and carried > 1_000_000:
+                    self.reached.set()
+                    self.go_on.wait(60)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.go_on.set()
+        self.listener.close()
+
+
+@pytest.mark.parametrize("is_single", [True, False])
+def test_a_file_that_shrinks_on_its_way_in_is_told(skiff, box, agent, is_single):
+    (skiff.work / "logs").mkdir()
+    log = skiff.work / "logs/log"
+    log.write_bytes(b"a" * 60_000_000)
+    slow = Slow(agent.port, "in")
+    variables = {"SKIFF_URL": slow.url, "SKIFF_TOKEN": agent.token}
+    process = skiff.start("cp", *(("logs/log", "any:log") if is_single else ("logs", "any:logs")), env=variables)
+    assert slow.reached.wait(60)
+    os.truncate(log, 1000)
+    slow.go_on.set()
+    err = process.communicate(timeout=60)[1].decode()
+    slow.close()
+    assert process.returncode == 1 and "logs/log: it shrank while it was copied: its last" in err and "bytes are zeros" in err
+
+
+@pytest.fixture
+def said(skiff, box):
+    """What an agent says behind its archive: {"trailers": {name: value}}."""
+    says = {"trailers": {}}
+
+    def say(asked):
+        if ":stat" in asked.path:
+            return {"items": [{"type": "directory"}]}
+        return Said(body=tarfile.TarInfo("empty").tobuf() + b"\0" * 1024, trailers=says["trailers"])
+
+    with in_place_of_the_agent(skiff, say):
+        yield says
+
+
+@pytest.mark.parametrize("to", ["got", "-"])
+def test_what_the_agent_has_left_out_is_told(skiff, said, to):
+    assert skiff("cp", "box:tree", to, stderr=subprocess.PIPE)[1] == ""
+    said["trailers"] = {"X-Skiff-Left-Out": "12", "X-Skiff-Left-Out-Names": "unreadable secret/key, changed logs/app%2Clog%1B%0A",
+                        "X-Skiff-Special-Files": "3"}
+    err = skiff("cp", "box:tree", to, status=1)[1]
+    assert "12 files or directories were left out or are not whole" in err and "secret/key: it could not be read" in err
+    assert r"logs/app,log\x1b\x0a: it shrank while it was copied" in err and "..." in err and "3 sockets" in err
+    said["trailers"] = {"X-Skiff-Left-Out": "0", "X-Skiff-Special-Files": "1"}
+    assert "1 sockets, pipes or devices" in skiff("cp", "box:tree", to)[1]
+    if to != "-":
+        said["trailers"] = {"X-Skiff-Left-Out": "1"}
+        assert json.loads(skiff("cp", "-o", "json", "box:tree", to, status=1)[0])["left_out"] == 1

@@ -2,10 +2,10 @@
 
 import pytest
 
+from launcher import DirectSkiff
 from mcp_client import NEWEST
 from mcp_stdio import Stdio
 from recording_proxy import RecordingProxy
-from test_launcher_direct import DirectSkiff
 from upstream import Recorded, Upstream, repeated
 
 TRACED = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

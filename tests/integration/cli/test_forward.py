@@ -1,0 +1,43 @@
+"""`skiff forward`: ports of a sandbox of the local driver."""
+
+import signal
+import socket
+
+
+def test_ports_are_forwarded(skiff):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        skiff.up()
+        process = skiff.start("forward", "box", f":{server.getsockname()[1]}")
+        line = process.stdout.readline().decode()
+        port = int(line.split(" -> ")[0].rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            peer, _ = server.accept()
+            with peer:
+                client.sendall(b"there")
+                assert peer.recv(100) == b"there"
+                peer.sendall(b"back")
+                assert client.recv(100) == b"back"
+                client.shutdown(socket.SHUT_WR)
+                assert peer.recv(100) == b""
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        process.communicate()
+
+
+def test_ports_are_forwarded_from_the_addresses_that_are_named(skiff):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        skiff.up()
+        process = skiff.start("port-forward", "--address", "127.0.0.2", "--address", "127.0.0.1", "box", f":{server.getsockname()[1]}")
+        places = [process.stdout.readline().decode().split(" -> ")[0] for _ in range(2)]
+        assert [place.rsplit(":", 1)[0] for place in places] == ["127.0.0.2", "127.0.0.1"]
+        for place in places:
+            host, port = place.rsplit(":", 1)
+            with socket.create_connection((host, int(port))) as client:
+                peer, _ = server.accept()
+                with peer:
+                    client.sendall(b"there")
+                    assert peer.recv(100) == b"there"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        process.communicate()
+    assert "--address" in skiff("forward", "--address", "nowhere", "box", "80", status=125)[1]
