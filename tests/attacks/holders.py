@@ -20,7 +20,7 @@ def ask(held, connect, head):
 
 
 def status_of(connect, head, held=None):
-    """Of the answer to a request on a connection of its own, which stays open while `held` is."""
+    """The status of the answer to a request on its own connection, which stays open while `held` is."""
     with contextlib.ExitStack() as own:
         sock = (held or own).enter_context(connect())
         sock.sendall(head)

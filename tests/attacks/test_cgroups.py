@@ -1,5 +1,5 @@
-"""What an isolated command does to its agent by cgroups: it kills or freezes the agent's, or moves the agent into one that
-it makes. Root may write to all that are mounted, the agent's own user to what was delegated to it."""
+"""An isolated command attacks its agent through cgroups: it kills or freezes the agent's, or moves the agent into one that
+it creates. Root may write to all mounted cgroups, the agent's own user to those that were delegated to it."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ unshare -UrmC mount -t cgroup2 none anew 2>/dev/null && echo mounted as root of 
 echo done
 """
 
-# The same without harm: the command itself is moved, into a cgroup of its own and back. Each cgroup that takes it is printed.
+# A harmless attempt: the command moves itself into its own cgroup and back. It prints each cgroup that takes it.
 HARMLESS = """
 for group in "$@"; do
   mine="$group/itest-$$"
@@ -53,8 +53,8 @@ def level(request):
 
 
 def open_to(agent, groups):
-    """Those of the cgroups that a command without isolation can do something with: that others are refused them says nothing
-    of isolation."""
+    """The cgroups that a command without isolation can change. A refusal of any other cgroup proves nothing
+    about isolation."""
     result = agent.run(argv=["sh", "-c", HARMLESS, "sh", *map(str, groups)], session=agent.session(isolation="none"))
     for group in groups:
         for made in group.glob("itest-*"):
@@ -64,7 +64,7 @@ def open_to(agent, groups):
 
 
 def attacked_by(agent, level, groups):
-    """What the attempts that worked print."""
+    """The output of the attempts that worked."""
     if level not in agent.request("GET", "/v1/capabilities").json()["isolation"]:
         pytest.skip("this kernel has no Landlock scopes")
     # With all of the file system for a root, too.

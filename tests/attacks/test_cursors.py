@@ -72,7 +72,7 @@ def test_a_cursor_that_is_not_an_id_is_refused(world, cursor):
 
 
 def test_a_page_goes_on_where_it_was_although_links_come_and_go(world):
-    """What a cursor names has become a link to outside when the next page is asked for."""
+    """The directory that a cursor names has become a link that leads out when the client asks for the next page."""
     first = world.request("GET", query("/v1/files:list", recursive="true", limit=2), token=READER).json()
     assert first["next_cursor"]
     (world.root / "d").rename(world.root / "moved")

@@ -1,4 +1,4 @@
-"""What a stranger at the port of the dialect e2b may try, a client with a wrong token, and a command of the agent's own uid."""
+"""Attacks on the port of the dialect e2b: by a stranger, by a client with a wrong token, by a command with the agent's uid."""
 
 import gzip
 import hashlib

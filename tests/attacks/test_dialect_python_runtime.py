@@ -1,4 +1,4 @@
-"""What strangers at the port of the dialect python-runtime may send: forms that make no sense, and output without end."""
+"""Attacks of strangers on the port of the dialect python-runtime: malformed forms, and output without end."""
 
 import pytest
 

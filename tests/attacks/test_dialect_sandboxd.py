@@ -1,6 +1,6 @@
-"""What a stranger at the gRPC port of the dialect sandboxd may try: floods of frames that cost more than they bring, header
-sections without end, windows that never open, connections that say nothing. The connection of each ends with a reason, and
-everybody else is served meanwhile."""
+"""Attacks of a stranger on the gRPC port of the dialect sandboxd: floods of frames that cost more than they bring, header
+sections without end, windows that never open, silent connections. Each connection ends with a reason, and
+the server serves everybody else meanwhile."""
 
 import os
 import socket
@@ -128,7 +128,7 @@ def test_rapid_reset_ends_the_connection(doors):
 
 
 def test_streams_that_make_the_server_reset_them_end_the_connection(doors):
-    """The same with resets by the server ("MadeYouReset"): a window update of 0 for each stream that has begun."""
+    """The server resets the streams itself ("MadeYouReset"): the client sends a window update of 0 for each stream that has begun."""
     head = request()
     with Raw(doors[1]) as raw:
         for batch in range(0, 4000, 100):

@@ -1,5 +1,5 @@
-"""What a stranger at the door of any dialect may try, and a command in its way: links, paths, users, the agent's credentials,
-places and memory. A token's holder may no more at the agent's own."""
+"""Attacks on the port of each dialect, by strangers and by commands: links, paths, users, the agent's credentials,
+connections and memory. A token permits no more there than on the agent's own port."""
 
 import contextlib
 import os

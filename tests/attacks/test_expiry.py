@@ -114,7 +114,7 @@ def test_a_busy_folder_is_no_longer_told_about(world):
 
 @pytest.mark.parametrize("subprotocol", ["skiff.v1.json", "skiff.v1.binary"])
 def test_no_message_is_taken_from_a_client_that_does_not_read(world, subprotocol):
-    """What is on its way to it holds the close frame up, but not the end."""
+    """Output on its way to the client delays the close frame, but not the end."""
     agent = world.agent
     with agent.raw_ws("/v1/connect", {"Authorization": f"Bearer {world.token}",
                                       "Sec-WebSocket-Protocol": subprotocol}) as ws:

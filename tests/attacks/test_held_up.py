@@ -1,4 +1,4 @@
-"""What a command or a reader's request does to keep the agent's threads, or its memory, from all others."""
+"""A command or a reader's request tries to keep the agent's threads or its memory from all others."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What a command leaves to the next in a stateful session (docs/stateful.md) never keeps later ones from running."""
+"""The state that a command leaves in a stateful session (docs/stateful.md) never keeps later commands from running."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who binds a warm sandbox has it alone, whoever else tries at the same moment."""
+"""A client that binds a warm sandbox has it alone, whoever else tries at the same moment."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Nobody but who may keeps a sandbox alive beyond its time, or ends it before."""
+"""Only a client with the right to do so keeps a sandbox alive beyond its time, or ends it before."""
 
 import threading
 
@@ -54,7 +54,7 @@ def test_a_lesser_token_neither_renews_a_lease_nor_binds_a_sandbox(start_agent, 
     for path, body in (("/v1/lease", {}), ("/v1/lease", {"ttl_ms": 1}), ("/v1/lease", {"ttl_ms": None, "idle_ttl_ms": 1}),
                        ("/v1/init", {}), ("/v1/init", {"ttl_ms": 1, "env": {"A": "b"}})):
         answer = agent.request("POST", path, json=body, token=token)
-        # A scope that is no text is no token at all.
+        # A token whose scope is not a text is not accepted at all.
         answer.problem(*((401, "unauthenticated") if isinstance(claims.get("scope"), list) else (403, "insufficient_scope")))
     assert agent.request("GET", "/v1/activity").json()["lease"] == before
     assert agent.request("POST", "/v1/init", json={}).status == 200  # nobody has

@@ -1,4 +1,4 @@
-"""What a command of the same user does to limits, priorities and scheduling that are not its own."""
+"""A command of the same user attacks limits, priorities and scheduling that are not its own."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def isolated(agent, request):
 
 
 def state_of(pid):
-    """What the attempts are after."""
+    """The limits, priorities and scheduling that the attempts try to change."""
     return (resource.prlimit(pid, resource.RLIMIT_NOFILE), resource.prlimit(pid, resource.RLIMIT_CPU),
             resource.prlimit(pid, resource.RLIMIT_FSIZE), os.sched_getaffinity(pid), os.sched_getscheduler(pid),
             os.getpriority(os.PRIO_PROCESS, pid))

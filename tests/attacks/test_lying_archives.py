@@ -1,4 +1,4 @@
-"""Whoever speaks as the agent of a sandbox sends archives that no tar writes: of `skiff cp` they reach nothing but the destination."""
+"""A false agent of a sandbox sends archives that no tar writes: `skiff cp` writes nothing outside its destination."""
 
 import pytest
 

@@ -60,7 +60,7 @@ def test_a_signal_that_none_of_it_got_is_refused_by_its_reason(agent):
 
 @contextlib.contextmanager
 def made_untouchable(agent):
-    """What was begun in it has become another user; it is ended behind it."""
+    """A sandbox whose command has become another user. The command is ended afterwards."""
     until(lambda: list(agent.root.rglob("pid")), what="a pid")
     pid = int(next(agent.root.rglob("pid")).read_text())
     until(lambda: os.stat(f"/proc/{pid}").st_uid == 1, what="another user")

@@ -71,7 +71,7 @@ WAYS = {"MakeDir": make_dir, "Move": move, "POST files": upload, "PUT files:arch
 
 
 def clear(root):
-    """What was made goes; the secret keeps its name, or gets it back."""
+    """Removes what the test created; the secret keeps its name, or gets it back."""
     for _ in range(100_000):
         for name in ("made/f", "secret/f"):
             with contextlib.suppress(OSError):

@@ -33,7 +33,7 @@ def test_a_root_that_became_a_link_is_neither_read_nor_purged(agent, tmp_path):
 
 @pytest.fixture
 def outside(tmp_path):
-    """What the agent may read and its clients must not."""
+    """A directory that the agent may read and its clients must not."""
     folder = tmp_path / "outside"
     folder.mkdir(mode=0o700)
     (folder / "kept").write_text("kept")

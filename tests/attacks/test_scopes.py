@@ -1,4 +1,4 @@
-"""What a token allows doesn't grow with the way in: each message of a WebSocket has the scope of the route that does the
+"""A token permits the same by every protocol: each message of a WebSocket needs the scope of the route that does the
 same."""
 
 import pytest
@@ -30,7 +30,7 @@ def shell(start_agent):
 
 
 def untouched(agent):
-    """Nothing of what was refused has happened, and whoever may still can."""
+    """No refused request had an effect, and a client with the right scope can still do the same."""
     assert not (agent.root / "taken").exists()
     assert [item["id"] for item in agent.request("GET", "/v1/commands").json()["items"]] == ["shell"]
     assert agent.request("POST", "/v1/commands/shell/stdin", body=b"stty size; exit 7\n", token="runner").status == 204

@@ -1,5 +1,5 @@
-"""What was given for one sandbox of `skiff serve` opens no later one, signs for nobody else, and is not handed to whoever listens in
-a sandbox."""
+"""A credential for one sandbox of `skiff serve` opens no later one, signs for nobody else, and never reaches a server
+that listens in a sandbox."""
 
 import base64
 import json
@@ -62,7 +62,7 @@ def test_a_wrong_access_token_is_nobodys(scene, wrong):
 # --- signed links ---
 
 def test_a_signed_link_is_for_the_user_that_it_names(scene):
-    """Whoever has it may not say whose home its path is in, nor whose the file will be."""
+    """The holder of the link chooses neither whose home its path is in, nor whose the file will be."""
     link = signed("notes.txt", scene.access_token)
     upload = signed("up.txt", scene.access_token, "write")
     assert ONCE["rpc"](access_token(scene)) == 200  # the agent knows the token from its first use
@@ -76,7 +76,7 @@ def test_a_signed_link_is_for_the_user_that_it_names(scene):
         assert scene.server.request("GET", link, headers=by(user)).body == plain.body
         written = scene.server.request("POST", upload, b"x", headers={**by(user), "Content-Type": "application/octet-stream"})
         assert written.json() == scene.server.request("POST", upload, b"x", headers={**named, "Content-Type": "application/octet-stream"}).json()
-    # Of the agent itself, which a client may reach without the gateway.
+    # The agent itself, which a client may reach without the gateway, refuses it too.
     record = scene.serving.skiff.record(scene.sandbox)
     address = next(iter(record["dialect_addresses"].values()))
     it = access_token(scene).shown

@@ -1,4 +1,4 @@
-"""What a key of `skiff serve` may have is not passed by records that nobody can read, by a second key, or by what a sandbox does to itself."""
+"""The limits of a key of `skiff serve` hold in spite of unreadable records, a second key, or what a sandbox does to itself."""
 
 import concurrent.futures
 import os
@@ -185,7 +185,7 @@ def test_a_page_is_as_long_as_its_labels_let_it_be(serving):
     assert ids(server, other) == [] and server.request("GET", "/v2/sandboxes", key=other).json() == []
     listed = serving.skiff.json("ps", "--everyone", "--driver", "local")["items"]
     assert sorted(one["name"] for one in listed) == wanted
-    # What the server knows of whose a record is follows the record.
+    # The server's knowledge of a record's owner follows the record.
     for box in wanted:
         assert server.request("DELETE", f"/v1/sandboxes/{box}", key=key).status == 204
     mine = made(server, other)["id"]

@@ -28,7 +28,7 @@ def test_set_id_bits_are_for_admins(start_agent, how):
         assert not there.exists() or not there.stat().st_mode & (stat.S_ISUID | stat.S_ISGID), mode
         assert set_mode(agent, how, path, mode, agent.token).status == (201 if how == "PUT" else 200), mode
         assert stat.S_IMODE(there.stat().st_mode) == int(mode, 8)
-        # What it holds now is no longer what they were given to.
+        # Its contents are no longer the ones that the bits were given to.
         assert agent.request("PUT", f"/v1/files/{path}", body=b"#!/bin/false\n", token="runner").status == 200
         assert stat.S_IMODE(there.stat().st_mode) == int(mode, 8) & 0o1777
     assert set_mode(agent, how, "sticky", "1755", "runner").status == (201 if how == "PUT" else 200)

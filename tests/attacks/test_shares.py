@@ -86,7 +86,7 @@ ONE_CLIENT = "of one connection or client"
 TURN = "a turn, after which others have theirs"
 MOMENT = "what is over in a moment, in the order of its coming"
 CACHE = "a cache: who finds no place asks again"
-# Those that are not shared by clients, and why.
+# Limits that clients do not share, and why.
 NOT_SHARED = {
     "runtime/agent.hpp:disk": MOMENT,
     "runtime/agent.hpp:watching": MOMENT,

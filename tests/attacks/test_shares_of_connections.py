@@ -1,4 +1,4 @@
-"""Who has taken all connections keeps nobody else out: neither by waiting, nor by what is upgraded or at work."""
+"""A client that has taken all connections keeps nobody else out, whether its connections wait, are upgraded or are at work."""
 
 import contextlib
 

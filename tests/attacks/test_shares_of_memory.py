@@ -28,7 +28,7 @@ def agent(start_agent):
 
 
 def close_code(file):
-    """Of the WebSocket whose frames come here; None when it ends without one."""
+    """The close code of the WebSocket whose frames `file` yields; None when it ends without one."""
     while (head := file.read(2)) and len(head) == 2:
         size = head[1] & 127
         size = struct.unpack(">H", file.read(2))[0] if size == 126 else size
@@ -185,7 +185,7 @@ def test_heads_of_calls_are_not_kept(start_doors):  # noqa: F811
 
 
 def heads():
-    """Of calls, each of which names eight times by a byte what the first has sent."""
+    """The header blocks of calls: each repeats, by one byte, each of eight fields that the first has sent."""
     encoder = hpack.Encoder()
     fields = [(":method", "POST"), (":scheme", "http"), (":path", "/grpc.health.v1.Health/Watch"), (":authority", "x"),
               ("content-type", "application/grpc"), ("te", "trailers"), *[("x", "v" * 3600)] * 8]

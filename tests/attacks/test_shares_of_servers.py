@@ -1,4 +1,4 @@
-"""What one key or token asks of a server in great number is its own wait."""
+"""A key or token that asks much of a server makes only itself wait."""
 
 import contextlib
 

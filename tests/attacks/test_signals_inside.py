@@ -26,7 +26,7 @@ info = struct.pack("iii4xii", signal.SIGTERM, 0, -1, 0, 0).ljust(128, b"\\0")
 if ctypes.CDLL(None).syscall(number, 1, signal.SIGTERM, info) != 0: raise SystemExit("not sent")
 """
 
-# The same, when the kernel can't keep who sent it: the queue of signals is full, or may hold nothing.
+# A signal whose sender the kernel can't keep: the queue of signals is full, or may hold nothing.
 LOST_IN_A_FULL_QUEUE = """
 import ctypes, os, platform, signal, struct
 number = {"x86_64": 129, "aarch64": 138}[platform.machine()]

@@ -1,4 +1,4 @@
-"""What a command does so that its end doesn't reach it: takes its mark off, leaves its session, holds pipes."""
+"""A command tries to outlive its end: it takes its mark off, leaves its session, holds pipes."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 import proc
 from waiting import until
 
-# What the agent knows its commands by is a hard limit, and anybody may lower that.
+# The agent marks its commands by a hard limit, and any process may lower that.
 UNMARK = "import os, resource, time; resource.setrlimit(15, (1000, 1000))\n"
 STAY = "open('{name}.new', 'w').write(str(os.getpid())); os.rename('{name}.new', '{name}'); time.sleep(100)\n"
 

@@ -47,7 +47,7 @@ def test_answers_that_nobody_takes_have_a_limit_together(agent, what):
         for _ in range(READERS):
             all_.enter_context(ask(agent, *request))
         assert proc.rss_bytes(agent.pid) < proc.allowance(220 * MIB)
-        # Whoever takes it gets it whole.
+        # A client that reads the answer gets all of it.
         sock = agent.connect(60)
         fields = agent.headers({"Content-Type": "application/json", "Content-Length": str(len(request[2]))})
         sock.sendall(request_bytes(*request[:2], fields, request[2]))

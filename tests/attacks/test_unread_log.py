@@ -1,4 +1,4 @@
-"""Whoever started the agent gave it a pipe for its log, and doesn't read it."""
+"""The agent's log is a pipe that its reader does not read."""
 
 import http.client
 import os

@@ -1,4 +1,4 @@
-"""What the tests of unmodified clients have in common: the fixtures of the integration tests, and a client's cases."""
+"""The tests of unmodified clients share these: the fixtures of the integration tests, and a client's cases."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def watchdog():
 
 
 def run_program(command, folder, environment):
-    """What it was, with its output as text; it has two and a half minutes. `environment` is all that it has."""
+    """The completed program with its output as text; it has two and a half minutes. `environment` is its whole environment."""
     environment = {"PYTHONDONTWRITEBYTECODE": "1", **environment}
     return subprocess.run(list(map(str, command)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=150, env=environment)

@@ -108,7 +108,7 @@ def with_go():
 
 
 def go_modules(directory, file="go.mod"):
-    """What the file there names, in Go's own cache."""
+    """Downloads the modules that the file there names to Go's own cache."""
     download("The Go module proxy", [go(), "mod", "download", f"-modfile={file}"], cwd=directory, env=with_go())
 
 
@@ -120,7 +120,7 @@ def go_directory(directory, module):
 
 
 def go_program(directory, package=".", file="go.mod"):
-    """What is built with the versions of a file there: the directory's program, or a package that the file names."""
+    """Builds, with the versions of a file there, the directory's program or a package that the file names."""
     version = "" if file == "go.mod" else f"-{pathlib.Path(file).stem}"
     program = CACHE / f"client-go-{directory.parent.name}-{directory.name}{version}" / (pathlib.Path(package).name or "program")
     go_modules(directory, file)

@@ -84,7 +84,7 @@ def start(image, tmp_path, request):
         folder = tmp_path / f"container{len(containers)}"
         folder.mkdir()
         name = f"skiff-image-{os.getpid()}-{len(containers)}"
-        own = folder / "rootfs"  # runc makes the folders to mount on in it
+        own = folder / "rootfs"  # runc creates the directories to mount on in it
         shutil.copytree(rootfs, own)
         container = Container(folder, name, specification(own, configuration, arguments, environment, list(mounts)))
         containers.append(container)

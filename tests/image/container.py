@@ -71,7 +71,7 @@ class Store:
 
 
 def default_seccomp_profile():
-    """What containerd's and Docker's default profile does to a process without capabilities. Its long list of harmless
+    """The effect of containerd's and Docker's default profile on a process without capabilities. Its long list of harmless
     calls is read from Debian's package (podman's profile); what podman allows beyond that is taken away here."""
     listed = json.loads(pathlib.Path("/usr/share/containers/seccomp.json").read_text())
     beyond = {"clone", "clone3", "unshare", "setns", "mount", "mount_setattr", "move_mount", "open_tree", "pivot_root", "umount",

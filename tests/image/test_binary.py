@@ -40,7 +40,7 @@ def test_it_is_small():
 
 
 def test_it_holds_none_of_glibcs_name_services():
-    # What reads this file would load shared libraries of one glibc version at run time.
+    # Code that reads this file would load shared libraries of one glibc version at run time.
     content = BINARY.read_bytes()
     for name in (b"/etc/nsswitch.conf", b"libnss_"):
         assert name not in content, name

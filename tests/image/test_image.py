@@ -25,7 +25,7 @@ def children_of(pid):
 
 
 def until(condition, seconds=20):
-    """Nobody tells when PID 1 has reaped an orphan: this asks, at most for so long."""
+    """PID 1 reports no orphan that it reaps: this polls, for at most `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come true in time"

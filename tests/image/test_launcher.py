@@ -25,7 +25,7 @@ def libraries(program):
     return {path: os.path.realpath(path) for path in re.findall(r"(/\S+) \(0x", listed)}
 
 
-# What each is made from.
+# The base image of each.
 BASES = {"launcher": "debian:12-slim", "serve": "gcr.io/distroless/base-nossl-debian12"}
 
 

@@ -27,7 +27,7 @@ def binary():
 
 
 def command_line(*arguments):
-    """What to execute: skiffd, through the launcher that SKIFFD_WRAPPER names (such as a seccomp filter)."""
+    """The command line of skiffd, behind the launcher that SKIFFD_WRAPPER names (such as a seccomp filter)."""
     return [*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), binary(), *map(str, arguments)]
 
 
@@ -83,7 +83,7 @@ class Agent:
             raise
 
     def next_line(self, seconds=20.0):
-        """What it tells on stdout next."""
+        """The next line of its stdout."""
         deadline = time.monotonic() + seconds
         line = b""
         while not line.endswith(b"\n"):
@@ -143,7 +143,7 @@ class Agent:
             client.close()
 
     def stream(self, method, path, json=None, body=b"", headers=None, token=None, version="1.1", timeout=30.0):
-        """The same, but the answer is read while it comes, and has trailers."""
+        """As `request`, but the answer is read while it comes, and has trailers."""
         headers = self.headers(headers, token)
         if json is not None:
             body = jsonlib.dumps(json).encode()

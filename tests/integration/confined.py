@@ -1,4 +1,4 @@
-"""What goes before an agent's command line so that it gets less than others: of disk, descriptors, memory, watches. A test
+"""Words before an agent's command line that give it less disk, descriptors, memory or watches than others have. A test
 that needs what this machine doesn't allow is skipped and says so."""
 
 import functools
@@ -23,7 +23,7 @@ def _then(script):
 
 
 def private_mounts():
-    """What is mounted behind this is seen by the agent and its commands alone, and gone with them."""
+    """Only the agent and its commands see what is mounted behind these words, and it is gone with them."""
     for way in WAYS:
         if _works(*way, "mount", "-t", "tmpfs", "none", "/mnt"):
             return way
@@ -31,7 +31,7 @@ def private_mounts():
 
 
 def on_small_disk(folder, size):
-    """`folder`, below the agent's own, is a file system of so many bytes."""
+    """The directory `folder`, below the agent's own, is a file system of `size` bytes."""
     return [*private_mounts(), *_then(f"mkdir -p {folder} && mount -t tmpfs -o size={size} none {folder}")]
 
 
@@ -50,7 +50,7 @@ def without_right_to_signal_others():
 
 
 def without_rights_over_files():
-    """What its user may not read, it can't (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH), as one that isn't root."""
+    """The agent can't read what its user may not read, like one that isn't root: it lacks CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH."""
     return [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
 
 
@@ -59,7 +59,7 @@ def with_memory(most):
 
 
 def own_user_namespace():
-    """What is counted of each user (user_namespaces(7)) is counted apart from all others'."""
+    """The kernel counts this user's resources (user_namespaces(7)) apart from all others'."""
     wrapper = ["unshare", "--user", "--map-root-user"]
     if not _works(*wrapper, "true"):
         pytest.skip("no user namespace can be made here")

@@ -1,4 +1,4 @@
-"""What the tests of the dialect e2b share: calls of the Connect protocol, written here byte by byte."""
+"""The tests of the dialect e2b share these calls of the Connect protocol, written byte by byte."""
 
 import base64
 import contextlib
@@ -88,7 +88,7 @@ class Client:
         return self.stream("process.Process/Connect", {"process": {"pid": pid}, **fields})
 
     def run(self, line, headers=None, **fields):
-        """What it says, and its end."""
+        """The output of the command, and its end."""
         with self.start(line, headers, **fields) as events:
             return collected(events)
 

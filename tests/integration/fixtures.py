@@ -20,7 +20,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """What a failed test leaves behind is what it did not come to: its failure alone is told."""
+    """A failed test did not reach its clean-up: only its failure is reported, not what it leaves behind."""
     report = (yield).get_result()
     if report.when == "teardown" and report.failed and has_failed(item):
         report.outcome, report.longrepr = "passed", None

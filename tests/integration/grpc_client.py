@@ -207,12 +207,12 @@ class Client:
 
 
 def output(call, number=2):
-    """What a Start has told of stdout (2) or stderr (3)."""
+    """The output that a Start has sent of stdout (2) or stderr (3)."""
     return b"".join(value for message in call.messages() for key, value in fields(message) if key == number)
 
 
 def exit_code(call):
-    """Of a Start that is over."""
+    """The exit code of a Start that has ended."""
     (number, event), = fields(call.messages()[-1])
     assert number == 4, call.messages()[-1]
     code = dict(fields(event)).get(1, 0)

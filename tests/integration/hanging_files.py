@@ -39,7 +39,7 @@ class HangingFiles:
     """Use it in a `with`, around the agent that `wrapper` starts."""
 
     def __init__(self, folder):
-        """`folder`: below the agent's own."""
+        """`folder` is a directory below the agent's own."""
         try:
             self.device = os.open("/dev/fuse", os.O_RDWR)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What speaks kubebox to a real skiffd: its REST routes, and Socket.IO frame by frame."""
+"""A client that speaks kubebox to a real skiffd: its REST routes, and Socket.IO frame by frame."""
 
 import itertools
 import json

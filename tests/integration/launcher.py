@@ -75,7 +75,7 @@ class Skiff:
 
 
 class DirectSkiff(Skiff):
-    """One that is told an agent by variables."""
+    """A skiff whose variables name an agent."""
 
     def __init__(self, folder, agent):
         super().__init__(folder)
@@ -90,5 +90,5 @@ class DirectSkiff(Skiff):
 
 
 def as_json(skiff, *words, **options):
-    """What a command of several words prints: `Skiff.json` puts the flag behind the first."""
+    """The output of a command of several words: `Skiff.json` puts the flag behind the first."""
     return json.loads(skiff(*words, "-o", "json", **options)[0])

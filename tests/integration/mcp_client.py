@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 class ToolError(Exception):
-    """What a tool says to the model."""
+    """The error of a tool, as the model sees it."""
 
 
 def parse(text):
@@ -45,7 +45,7 @@ def events(stream):
 
 
 def messages(stream):
-    """Those of an answer, whichever form it has."""
+    """The messages of an answer, whichever form it has."""
     if stream.headers.get_content_type() == "text/event-stream":
         return [message for _, message in events(stream) if message]
     return [parse(stream.read())]
@@ -113,7 +113,7 @@ class Mcp:
         return result
 
     def schemas(self):
-        """Of the tools' results, asked for once."""
+        """The schemas of the tools' results, fetched once."""
         kept = self.agent.__dict__.setdefault("mcp_schemas", {})
         if self.token not in kept:
             listed = Mcp(self.agent, NEWEST, self.token).call("tools/list")["tools"]

@@ -13,7 +13,7 @@ _turn = itertools.count()
 
 
 def _end_soon(case):
-    """What it runs may be what it has seen running here, which takes its time."""
+    """Limits the time of commands: schemathesis may run a command line that it has seen here, which takes long."""
     if case.path == "/v1/run":
         case.query["timeout_ms"] = SHORT_MS
     if case.path.endswith("/commands") and isinstance(case.body, dict):
@@ -45,6 +45,6 @@ def before_call(_context, case, _kwargs):
 
 @schemathesis.deserializer("application/x-ndjson")
 def events(_context, response):
-    """What a stream's schema is about: the last of its events."""
+    """The last event of a stream, which its schema describes."""
     lines = response.text.splitlines()
     return json.loads(lines[-1]) if lines else {"type": "keepalive"}

@@ -15,9 +15,9 @@ def operations(document):
 
 
 def strict(document):
-    """What the server takes and answers exactly. For the sake of those who generate clients the document itself says less:
-    rules of JSON Schema stand apart, null instead of nothing is not mentioned, one type is what starting a command
-    answers, no bound is above what an int64 holds, and what answers lines has no default answer."""
+    """The document with exactly what the server takes and answers. For generators of clients the document itself says less:
+    rules of JSON Schema stand apart, it does not mention null in place of an absent member, starting a command has one type of
+    answer, no bound is above an int64, and routes that answer with lines have no default answer."""
     document = json.loads(json.dumps(document))
 
     def widen(schema):

@@ -1,4 +1,4 @@
-"""What /proc says about processes: used to prove that nothing is left behind."""
+"""Processes as /proc shows them: used to prove that no process is left behind."""
 
 import os
 import pathlib

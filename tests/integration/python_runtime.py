@@ -1,4 +1,4 @@
-"""What the tests of the dialect python-runtime share."""
+"""Helpers that the tests of the dialect python-runtime share."""
 
 import urllib.parse
 

@@ -12,7 +12,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b[=>]|\x07|.
 
 
 def blocks_after(name, document=README):
-    """Of each place marked `<!-- name... -->`: the lines of its `sh` block, and those of the `text` block that may follow,
+    """For each place marked `<!-- name... -->`: the lines of its `sh` block, and those of the `text` block that may follow,
     which says what they print."""
     pattern = rf"<!-- {name}\b[^\n]*-->\s*```sh\n(.*?)```(?:\s*```text\n(.*?)```)?"
     found = [(commands.splitlines(), printed.splitlines()) for commands, printed in re.findall(pattern, document.read_text(), re.S)]
@@ -70,7 +70,7 @@ class Pasting:
         return self.type_line("\x1b[200~" + "\r".join(lines) + "\x1b[201~")
 
     def lines(self, start):
-        """What was shown since it was `start` characters long."""
+        """The text that was shown after the first `start` characters."""
         return [line.strip() for line in re.split(r"[\r\n]+", self.shown()[start:])]
 
     def try_block(self, commands, expected, at_once):

@@ -8,7 +8,7 @@ from upstream import Connection
 
 
 class Sent:
-    """What one side of a connection has sent, as a socket that is read."""
+    """The bytes that one side of a connection has sent, as a socket that is read."""
 
     def __init__(self, data):
         self.data = data

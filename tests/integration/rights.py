@@ -1,4 +1,4 @@
-"""What the table of rights is made of: every credential of `skiff serve`, what it can be used for, and what ends it."""
+"""The table of rights: every credential of `skiff serve`, what it can be used for, and what ends it."""
 
 import base64
 import contextlib

@@ -1,4 +1,4 @@
-"""What the tests of the dialect sandboxd share."""
+"""Helpers that the tests of the dialect sandboxd share."""
 
 import pytest
 

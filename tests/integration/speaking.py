@@ -72,7 +72,7 @@ def speaking(say, context=None):
 
 @contextlib.contextmanager
 def in_place_of_the_agent(skiff, say, name="box"):
-    """The same, as the agent of a sandbox of `skiff`."""
+    """As `speaking`, in place of the agent of a sandbox of `skiff`."""
     port = skiff.record(name)["port"]
     with speaking(say) as server:
         skiff.change_record(name, port=server.server_address[1])

@@ -100,7 +100,7 @@ def test_every_other_origin_arrives_as_it_is(agent, recorded):
         assert agent.request("POST", upstream.path(), headers={"Origin": origin}).status == 204
         assert seen.values("Origin") == [origin]
         assert seen.values("X-Forwarded-Host") == [agent.host], origin
-    # A name that was made to lead here is no name of ours.
+    # A foreign name that leads here is not one of the agent's own.
     agent.request("POST", upstream.path(), headers={"Host": "evil.example", "Origin": "http://evil.example"}).problem(421)
     assert len(seen.requests) == len(foreign_origins(agent.host))
 

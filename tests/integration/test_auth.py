@@ -1,4 +1,4 @@
-"""Who may do what: tokens, scopes, signed tokens, Host and Origin, and that no credential ever comes back."""
+"""Tokens, scopes, signed tokens, Host and Origin decide who may do what, and no answer ever contains a credential."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What browsers and the people in front of them get: pages instead of JSON, and WebSockets without fields of their own."""
+"""Browsers get pages instead of JSON, and WebSockets without fields of their own."""
 
 import base64
 import socket

@@ -1,4 +1,4 @@
-"""What is promised is what is served: contract.txt against /openapi.json both ways, and every route against its promise."""
+"""The agent serves what it promises: contract.txt against /openapi.json both ways, and every route against its promise."""
 
 import io
 import json
@@ -170,7 +170,7 @@ MCP_BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"prot
 MCP_WAIT = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "wait_for", "arguments": {"command": "live", "timeout_ms": 1500}}}
 
-# What needs room for a command.
+# Routes that start a command.
 STARTERS = {"POST /v1/run", "GET /v1/shell", f"POST {COMMANDS}", f"GET {contract.SESSION}/run"}
 NONE, FORM = {"sid": "none"}, {"headers": {"Content-Type": "text/plain"}}
 PATCH_TYPE = {"headers": {"Content-Type": "application/merge-patch+json"}}

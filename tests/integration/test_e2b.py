@@ -140,7 +140,7 @@ def test_sigkill_is_for_the_whole_tree(client):
         child = int(output_until(events, b"\n"))
         assert proc.alive(child)
         client.unary("process.Process/SendSignal", {"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"})
-        # Nothing of it is left when the answer is there.
+        # None of its processes is left when the answer arrives.
         assert not proc.alive(child) and not proc.alive(pid)
         assert not [one for one in client.agent.strays() if "30" in " ".join(proc.command_line(one))]
         assert collected(events).end["status"] == "signal: killed"
@@ -269,7 +269,7 @@ def test_a_process_outlives_a_client_that_goes(client):
 
 
 def test_a_client_that_reads_nothing_holds_up_no_other(client):
-    """A reader that connects is no reason for the process to wait."""
+    """The process does not wait for a reader that connects."""
     with client.start("read a; head -c 30000000 /dev/zero; echo end >&2", stdin=True) as events:
         pid = pid_of(events)
         request = envelope({"process": {"pid": pid}})

@@ -1,5 +1,5 @@
-"""What every dialect does, and the agent's own API beside them: commands and their ends, files and their names, and that all of
-it is the agent's. A door that can not do something says so in dialect_doors.py."""
+"""Every dialect, and the agent's own API beside them, runs commands and ends them, and reads and writes files of any name; all of
+it is the agent's. dialect_doors.py says what a dialect can not do."""
 
 import json
 import os

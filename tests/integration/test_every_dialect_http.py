@@ -74,7 +74,7 @@ def test_what_has_no_route_is_404(at):
 
 
 def allowed(at, method, path):
-    """What Allow tells of a path that does not take this method."""
+    """The Allow field of the answer for a path that does not take this method."""
     answer = at.send(Ask(method, path))
     refused(at, answer, 405)
     return {one.strip() for one in answer.headers["Allow"].split(",")}

@@ -18,7 +18,7 @@ from terminal import Terminal
 from waiting import until
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-# What Debian's packages alone can run, or (make test-extras) the others, and the shell's again, with websocat.
+# Examples that Debian's packages alone can run, or (make test-extras) the others, and the shell's again, with websocat.
 NAMES = ("typescript", "go", "shell") if os.environ.get("SKIFF_EXTRAS") else ("python", "shell")
 
 

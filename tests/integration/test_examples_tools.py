@@ -200,7 +200,7 @@ def test_settings_come_from_variables(skiff, monkeypatch):
     assert KubernetesSandbox(namespace="mine", image="x").describe()["namespace"] == "mine"
 
 
-# What the class's own document shows, as it stands there; the modules that it imports from are this example.
+# The code in the class's own document, unchanged; the modules that it imports from are this example.
 
 def test_the_documented_scope(skiff, monkeypatch):
     add = lambda: add_tool(skiff, "my_tool", TOOL, skiff.names()[0])

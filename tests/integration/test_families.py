@@ -9,7 +9,7 @@ import pytest
 from agent import binary, environment
 from waiting import until
 
-# What a namespace of its own has of the network. Without the other's address on the loopback nobody can connect by it.
+# The network of a namespace of its own. Without the other's address on the loopback nobody can connect by it.
 BOTH = "ip link set lo up"
 ONLY_IP4 = BOTH + " && sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.lo.disable_ipv6=1"
 ONLY_IP6 = BOTH + " && ip address del 127.0.0.1/8 dev lo"
@@ -45,7 +45,7 @@ def in_namespace(machine, script, *arguments, timeout=60, **env):
 
 
 def as_init(machine, tmp_path, *arguments, ports=(7070,), **env):
-    """What a workload prints that asks the agent, which is PID 1: with it both end."""
+    """The output of a workload that asks the agent, which is PID 1: both end with the workload."""
     (tmp_path / "ask.py").write_text(ASK)
     done = in_namespace(machine, 'exec "$@"', binary(), "--root", tmp_path, *arguments, "--", sys.executable,
                         tmp_path / "ask.py", *ports, SKIFF_TOKEN="a" * 32, HOME=tmp_path, **env)

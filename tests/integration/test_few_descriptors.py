@@ -96,7 +96,7 @@ def test_at_the_limit_each_request_says_so_and_afterwards_all_is_well(agent):
 
         for cid in started:
             assert kept.request("DELETE", f"/v1/commands/{cid}").status == 204
-        # Those that wait in the queue of connections are turned away first.
+        # The agent first turns away the connections that wait in its queue.
         until(lambda: served_now(agent), what="a connection that is served")
         assert agent.request("GET", "/v1/files/f").body == b"here"
     assert agent.run("echo well")["stdout"] == "well\n"

@@ -195,7 +195,7 @@ def test_a_batch_is_all_or_nothing(agent):
     op(agent, "batch", {"operations": []}).problem(400, "invalid_field")
 
 
-# --- names and folders ---
+# --- names and directories ---
 
 
 def test_folders_are_listed_in_pages_in_the_order_of_their_bytes(agent):
@@ -290,7 +290,7 @@ def test_a_folder_that_becomes_a_link_in_the_middle_never_leads_out(agent):
     swapper.start()
     try:
         for number in range(400):
-            # Of what it is at that moment: a directory without that file, or a link that leads out.
+            # The refusal depends on what the name is at that moment: a directory without that file, or a link that leads out.
             refused = agent.request("GET", at("inside/secret"))
             refused.problem(*((404, "path_not_found") if refused.status == 404 else (403, "path_escapes_root")))
             made = put(agent, "inside/new", str(number).encode())

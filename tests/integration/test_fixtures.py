@@ -1,4 +1,4 @@
-"""What the fixtures tell of a test: a failure first, and what is left behind only by one that passes."""
+"""The fixtures report a test's failure first, and report what is left behind only if the test passes."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ FAILS = "    assert 'this' == 'that'\n"
 
 
 def told(folder, fixture, *lines):
-    """What pytest prints of one test."""
+    """The output of pytest for one test."""
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_one.py").write_text(f"def test_one({fixture}):\n" + "".join(lines))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder]

@@ -146,7 +146,7 @@ def test_long_work_ends_soon_after_its_client_has_left(agent, net, method, path,
     assert agent.request("GET", "/v1/files:stat?path=copy").json()["items"][0]["error"]["code"] == "path_not_found"
 
 
-# What is unread of it hides that its client has left: its hash goes to its end.
+# The unread part of its body hides that its client has left: the agent hashes it to its end.
 HASHED["put-large"] = lambda name: ("PUT", f"/v1/files/net/{name}", b"new" * 100_000)
 
 

@@ -1,4 +1,4 @@
-"""What a session's isolation level keeps its commands from."""
+"""A session's isolation level restricts its commands."""
 
 import os
 import pathlib
@@ -108,7 +108,7 @@ def test_a_terminal_works_under_landlock(agent, levels):
 
 
 def test_limits_of_a_cgroup_are_written_to_a_leaf_and_told(start_agent, tmp_path):
-    # A plain folder in place of a delegated cgroup: the machines that this runs on have no controller on version 2.
+    # A plain directory in place of a delegated cgroup: the machines that this runs on have no controller on version 2.
     home = tmp_path / "cgroup"
     home.mkdir()
     (home / "cgroup.controllers").write_text("memory pids cpu\n")

@@ -9,7 +9,7 @@ def read(path):
 
 
 def same_before_and_after(path, ask):
-    """What `ask` gives, and what the file held: others mount file systems meanwhile."""
+    """The result of `ask`, and the file's contents: asks again if they changed meanwhile, as others mount file systems."""
     while True:
         content = read(path)
         answer = ask()

@@ -266,7 +266,7 @@ def test_a_connection_that_breaks_is_taken_up_by_the_next_one(box):
     with box.socket() as socket:
         seen = socket.until_exits(process, quiet)
     rest, err, code = joined(seen[process])
-    # What was not acknowledged comes again; nothing is missing.
+    # The server sends unacknowledged output again; no output is missing.
     whole = "".join(f"{i}\n" for i in range(1, 100_001)) + "end\n"
     assert whole.startswith(got) and whole.endswith(rest) and len(got) + len(rest) >= len(whole)
     assert (err, code) == ("", 0) and joined(seen[quiet]) == ("", "", 5)

@@ -276,7 +276,7 @@ def test_a_cancelled_request_ends_with_what_it_waits_for(agent):
         client.notify("notifications/cancelled", requestId=1, reason="enough")
         assert [message for _, message in events(stream) if message] == []
     assert agent.ended(running["id"])["cause"] == "killed_by_client"
-    # One that runs already, and is waited for only, goes on.
+    # A command that runs already, and is only waited for, goes on.
     begun = client.tool("run_command", command="sleep 100", background=True)
     with client.stream("tools/call", {"name": "wait_for", "arguments": {"command": begun["id"]}}) as stream:
         assert stream.status == 200  # its stream has begun

@@ -1,5 +1,5 @@
-"""Nothing is missing in silence (docs/adr/0029-nothing-is-missing-in-silence.md): of each route of /openapi.json, tool of MCP and call of a
-dialect that answers with contents or a list, something is missing here, and the answer tells. One that has no row fails."""
+"""No answer is incomplete in silence (docs/adr/0029-nothing-is-missing-in-silence.md): each route of /openapi.json, tool of MCP and
+call of a dialect that answers with contents or a list leaves something out here, and its answer says so. One without a row fails."""
 
 import contextlib
 import fcntl
@@ -52,7 +52,7 @@ def leased_file(on):
     file = on.agent.root / "d/leased"
     file.write_text("text\n")
     with open(file, "r+b") as held:
-        # What breaks it sends SIGIO to whoever holds it: that is nobody.
+        # A breaking open would send SIGIO to the lease's holder: no process is its owner.
         fcntl.fcntl(held, fcntl.F_SETSIG, 0)
         fcntl.fcntl(held, fcntl.F_SETOWN, 0)
         os.set_blocking(held.fileno(), False)
@@ -249,7 +249,7 @@ def copy_file(on):
 
 
 def write_archive(on):
-    """What came short changes nothing."""
+    """An archive that is cut short creates no file."""
     assert on.agent.request("PUT", "/v1/files:archive?path=x", body=b"cut").status == 400
     assert not (on.agent.root / "x/cut").exists()
 

@@ -1,4 +1,4 @@
-"""What the agent says of itself: metrics as Prometheus reads them, stats, ports, activity, and traces."""
+"""The agent describes itself: metrics as Prometheus reads them, stats, ports, activity, and traces."""
 
 import json
 import os

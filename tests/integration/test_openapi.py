@@ -9,12 +9,12 @@ import pytest
 
 from openapi_requests import make_up_requests, operations, tool
 
-# What is good as far as a schema can tell may still be refused: a user that is not there, a limit that this container can't
-# enforce, a command that was deleted. For these operations a 400 too: a root outside of the agent's, a pattern that is no
-# RE2, a PEM that is no key, an id that differs from the path's, a script with a NUL.
+# The server may refuse a request that its schema permits: a user that does not exist, a limit that this container can't
+# enforce, a command that was deleted. For these operations a 400 too: a root outside of the agent's, a pattern that is not
+# RE2, a PEM that is not a key, an id that differs from the path's, a script with a NUL.
 REFUSED = ["2xx", "401", "403", "404", "409", "410", "422", "429"]
 NOT_FOR_A_SCHEMA = ["createSession", "putSession", "waitFor", "initialise", "runScript"]
-# Nor does a schema know what paths and patterns are good for, or what is there.
+# A schema does not know either which paths and patterns are valid, or which files exist.
 OF_FILES = ["400", "412", "413", "415", "416"]
 
 

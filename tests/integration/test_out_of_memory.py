@@ -64,7 +64,7 @@ def test_a_command_that_the_kernel_killed_for_memory_says_oom(start_agent, small
     agent = start_in(start_agent, small_group, "--memory-guard-percent", "0")
     result = agent.request("POST", "/v1/commands", json=GREEDY, timeout=60).json()
     assert (result["cause"], result["signal"], result["exit_code"]) == ("oom", "SIGKILL", None)
-    # So does one whose shell was left, and told the end of what it ran by its status.
+    # A command whose shell survives says so too: the shell reports by its status how the program ended.
     line = f"{GREEDY['argv'][0]} -c '{GREEDY['argv'][2]}'; exit $?"
     result = agent.request("POST", "/v1/commands", json={"command": line}, timeout=60).json()
     assert (result["cause"], result["signal"], result["exit_code"]) == ("oom", None, 137)

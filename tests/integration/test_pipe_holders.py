@@ -1,4 +1,4 @@
-"""Who still holds a command's pipe when it has ended: the `background` of its result and of its exit event."""
+"""A command's result and its exit event list, as `background`, the processes that still hold its pipes."""
 
 import os
 import signal

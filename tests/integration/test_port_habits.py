@@ -71,7 +71,7 @@ def test_what_is_not_passed_on_has_to_be_decoded(agent, serving, key):
         assert server.request("GET", target, key=key).status == 400, target
     for port in 7070, 49983:
         assert server.request("GET", f"/s/{sandbox}/{port}/v1/files/a%00b", key=key).status in (400, 502), port
-    # It is no way round the path that places a request.
+    # It does not change the path that says which port a request is for.
     for path in f"/s/{sandbox}%00/7070/v1/version", f"/s/{sandbox}/70%370/v1/version", f"/s%2F{sandbox}/7070/v1/version":
         assert server.request("GET", path, key=key).status in (400, 404), path
 

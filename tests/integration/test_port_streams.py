@@ -214,7 +214,7 @@ def test_64_mib_for_a_server_that_waits_need_no_memory(agent):
 
 
 def keepalive_timers(port):
-    """Of the established connections on a port of 127.0.0.1: 2 where the kernel will probe a silent peer (proc(5), net/tcp)."""
+    """The timers of established connections on a port of 127.0.0.1: 2 where the kernel will probe a silent peer (proc(5), net/tcp)."""
     with open("/proc/net/tcp") as table:
         rows = [line.split() for line in table.readlines()[1:]]
     return [int(row[5].split(":")[0]) for row in rows if row[1] == f"0100007F:{port:04X}" and row[3] == "01"]

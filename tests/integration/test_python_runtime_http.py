@@ -83,7 +83,7 @@ def test_output_of_any_kind_is_a_json_text(door):
 
 def test_a_command_has_no_terminal_and_its_own_group(door):
     assert run(door, "test -t 0 || test -t 1 || test -t 2 || echo none; kill -0 0 && echo alone")["stdout"] == "none\nalone\n"
-    # What is sent to the group ends the command, and nobody else.
+    # A signal to the group ends the command, and no other process.
     assert run(door, "kill -9 0")["exit_code"] == -9
     assert run(door, "trap 'exit 7' TERM; kill $$; sleep 9")["exit_code"] == 7
     assert run(door, "sh -c 'kill -9 $$'; echo $?")["stdout"] == "137\n"

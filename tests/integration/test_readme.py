@@ -1,4 +1,4 @@
-"""What the README and the tour tell a newcomer to paste, in both shells: line by line, and each block at once."""
+"""The lines that the README and the tour tell a newcomer to paste work in both shells: line by line, and each block at once."""
 
 import os
 import pathlib
@@ -99,7 +99,7 @@ def test_the_start_with_skiff_prints_what_it_says(name, document, tmp_path, shel
 
 @pytest.mark.parametrize("document", ["README.md", "docs/tour.md", "docs/clusters.md", "docs/operating.md", "docs/stateful.md", "examples/shell/skiff.sh"])
 def test_nothing_needs_a_newer_curl_than_it_says(document):
-    """What curl has learnt since 7.76: that is what enterprise distributions still have."""
+    """Enterprise distributions still have curl 7.76: no document uses a newer flag."""
     newer = r"--(json|no-clobber|remove-on-error|rate|url-query|variable|ca-native|http3-only|form-escape|dump-ca-embed|skip-existing)\b"
     for number, line in enumerate((TREE / document).read_text().splitlines(), 1):
         assert "curl has since" in line or not re.search(newer, line), f"{document}:{number}: {line}"

@@ -19,7 +19,7 @@ def test_fields_that_nobody_knows_are_passed_by(client):
 
 
 def test_messages_that_come_in_parts_are_put_together(client):
-    """Of a message that is there twice the fields are merged, and the last of a scalar counts."""
+    """The parts of a message that comes twice are merged, and the last value of a scalar counts."""
     parts = field(1, field(1, "sh") + field(3, "/nope")) + field(1, field(1, "-c") + field(1, "echo $A; pwd") + field(3, ""))
     twice = field(2, field(1, "A") + field(2, "old")) + field(2, field(1, "A") + field(2, "new"))
     code, out, _ = executed(client.unary("Execute", parts + field(1, twice)))

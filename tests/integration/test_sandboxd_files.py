@@ -54,7 +54,7 @@ def test_parts_of_a_file(rest):
         assert (head.status, head.body, head.headers["Content-Length"]) == (status, b"", str(len(body))), asked
     beyond = rest.request("GET", "/v1/files/f", headers={"Range": "bytes=10-"})
     assert (beyond.status, beyond.headers["Content-Range"]) == (416, "bytes */10")
-    # Whoever goes on where it stopped asks so of an empty file, too.
+    # A client that resumes a download asks for a range of an empty file, too.
     (rest.agent.root / "empty").touch()
     for asked in ("bytes=0-", "bytes=0-99", "bytes=-5"):
         empty = rest.request("GET", "/v1/files/empty", headers={"Range": asked})

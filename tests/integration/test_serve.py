@@ -180,7 +180,7 @@ def test_the_limits_of_a_key(server, serving):
     assert refused.status == 429 and refused.json()["code"] == "too_many_sandboxes"
     assert int(refused.headers["Retry-After"]) > 0
     assert server.request("POST", "/v2/sandboxes", {"templateID": "base"}, few).json()["code"] == 429
-    # One that is stopped has no place, and has to find one again.
+    # A stopped sandbox does not count, and needs room when it starts again.
     assert server.request("POST", f"/v1/sandboxes/{first['id']}/stop", key=few).status == 200
     made(server, few)
     assert server.request("POST", f"/v1/sandboxes/{first['id']}/start", key=few).status == 429

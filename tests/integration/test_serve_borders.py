@@ -1,4 +1,4 @@
-"""What `skiff serve` leads to nobody: another tenant's sandboxes by any way, other ports by a preview, and any address that
+"""`skiff serve` leads no client to another tenant's sandboxes, to other ports than a preview's, or to an address that
 a request names."""
 
 import base64
@@ -57,7 +57,7 @@ def test_no_way_leads_to_another_tenants_sandbox_or_tells_of_it(server, serving,
                 assert told[0] == told[1] and told[0][0] == (502 if port == 49983 else 404), (port, real, told)
                 asked += 1
     assert asked == 45
-    # Nothing has woken it.
+    # No request has woken it.
     assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json() == before
     assert before["state"] == "stopped"
 
@@ -86,7 +86,7 @@ def test_a_previews_cookie_and_link_open_one_port_of_one_sandbox_to_its_own_page
         others = [f"{page.port + 1}-{sandbox}.{DOMAIN}", f"{page.port}-{neighbour}.{DOMAIN}", f"7070-{sandbox}.{DOMAIN}",
                   f"49983-{sandbox}.{DOMAIN}", f"{page.port}-{sandbox}.other.localhost", DOMAIN, server.host]
         for host in others:
-            # A host that is no sandbox's has no such path; nowhere is the cookie or the link worth anything.
+            # A host without a sandbox has no such path; no host accepts the cookie or the link.
             wanted = (401, 404)
             assert server.request("GET", "/page", headers={"Host": host, **cookie}).status in wanted, host
             assert server.request("GET", f"/page?{url.query}", headers={"Host": host}).status in wanted, host
@@ -142,18 +142,18 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
                          f"/s/{sandbox}/{port}@{at}/", f"/s/{sandbox}/{port}:{trap.port}/", f"/s/{sandbox}/{port}%40{at}/",
                          f"/s/{sandbox}%40{at}/{port}/", f"/s/{at}/{port}/"):
                 requests.append(("GET", path, {}))
-        # What a lenient reader of numbers takes for the port of the trap.
+        # Texts that a lenient parser of numbers takes for the port of the trap.
         p = trap.port
         for odd in (f"+{p}", f"0{p}", f"{p}.0", f"{p}e0", hex(p), f"{p + 65536}", f"{p},{p}", f"{p};", f"{p} 80", f"{p}/", f"7070:{p}",
                     f"127.0.0.1:{p}", f"[::1]:{p}", f"{p}@127.0.0.1", "%3" + "%3".join(str(p)), f"{p}%00", "\uff13\uff10", ""):
             requests.append(("GET", "/", {"E2b-Sandbox-Id": sandbox, "E2b-Sandbox-Port": odd.encode().decode("latin-1")}))
             requests.append(("GET", "/", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": odd.encode().decode("latin-1")}))
-        # Fields that say where to are not for one connection only, whatever Connection says: what is left is no other way.
+        # Fields that say where to are not for one connection only, whatever Connection says: what is left leads nowhere else.
         for fields in ({"E2b-Sandbox-Id": MISSING, "E2b-Sandbox-Port": str(p)}, {"X-Sandbox-ID": MISSING, "X-Sandbox-Port": str(p)}):
             named = {"Connection": "close, " + ", ".join(fields)}
             requests += [("GET", "/", {**fields, **named}), ("GET", f"/s/{sandbox}/{p}/", {**fields, **named}),
                          ("GET", "/", {**fields, **named, "Host": f"{p}-{sandbox}.{DOMAIN}"})]
-        # What agent-sandbox's own router takes for the address.
+        # Fields that agent-sandbox's own router takes for the address.
         requests.append(("GET", "/nothing", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": "7070", "X-Sandbox-Pod-IP": "127.0.0.1"}))
         requests.append(("GET", "/", {"X-Sandbox-ID": MISSING, "X-Sandbox-Port": str(trap.port), "X-Sandbox-Pod-IP": "127.0.0.1"}))
         # A whole address, as it is asked of proxies.
@@ -166,7 +166,7 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
             status = sent(server, request_bytes(method, path, given))
             assert status is None or 400 <= status < 600, (method, path, fields, status)
         assert trap.connections == 0
-        # What a server in the sandbox answers is passed on, and not gone after.
+        # The gateway passes on an answer of a server in the sandbox, and does not follow it.
         with Upstream(answering(b"", "302 Found", f"Location: http://{at}/", f"Refresh: 0; url=http://{at}/")) as page:
             moved = server.request("GET", f"/s/{sandbox}/{page.port}/", key=key)
         assert moved.status == 302 and at in moved.headers["Location"]
@@ -176,7 +176,7 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
 
 
 def test_a_preview_opens_nothing_of_the_agent(server, key):
-    """Whoever has a key may make one for any port; the agent's own API, and its dialects, need more than the right to see ports."""
+    """A key may create previews of any port; the agent's own API, and its dialects, need more than the right to see ports."""
     sandbox = made(server, key)
     for port in (7070, 49983):
         url = urllib.parse.urlsplit(server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": port}, key).json()["url"])
@@ -215,7 +215,7 @@ def test_nothing_that_a_key_makes_outlives_it(server, serving, key):
     preview = server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": 80, "ttl_ms": 604_800_000}, short).json()
     ends = datetime.datetime.fromisoformat(preview["expires_at"]).timestamp()
     assert ends <= now + 3600 + 60, preview
-    # Of a key without an end they last as long as they were asked for.
+    # Previews of a key that does not expire last as long as the client asked.
     preview = server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": 80, "ttl_ms": 604_800_000}, key).json()
     assert datetime.datetime.fromisoformat(preview["expires_at"]).timestamp() > now + 604_000
 

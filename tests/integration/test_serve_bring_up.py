@@ -118,7 +118,7 @@ def test_without_a_wait_it_is_there_at_once_and_any_server_waits_for_it(held, se
         assert server.request("GET", "/v1/sandboxes/slow", key=key).json()["state"] == "creating"
         soon = server.request("GET", "/v1/sandboxes/slow?wait=ready&timeout_ms=1", key=key)
         assert soon.status == 200 and soon.json()["state"] == "creating"
-    # Whoever wants it again gets it, and makes no second one.
+    # A client that asks for it again gets it, and creates no second one.
     assert create(held[1], key, {"name": "slow", "get_or_create": True, "wait": False}).status == 202
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         waits = [pool.submit(held[i % 2].request, "GET", "/v1/sandboxes/slow?wait=ready&timeout_ms=60000", None, key)

@@ -1,4 +1,4 @@
-"""What operators of `skiff serve` are told by `skiff doctor --serve`, and what deploy/serve says of itself: real skiff, no
+"""`skiff doctor --serve` tells operators of `skiff serve` what is wrong, and deploy/serve is as documented: real skiff, no
 cluster."""
 
 import json
@@ -65,7 +65,7 @@ def test_all_that_selects_replicas_selects_the_pods_of_the_deployment():
     assert things["Service"]["spec"]["selector"] == labels
     assert things["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
     assert things["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
-    # What skiff finds its own sandboxes by.
+    # skiff finds its own sandboxes by this label.
     assert "app.kubernetes.io/managed-by" not in labels
 
 

@@ -1,4 +1,4 @@
-"""What the gateway keeps from request to request: connections to agents, and what it has found out of sandboxes. With the
+"""The gateway keeps connections to agents, and what it knows of sandboxes, from request to request. With the
 local driver a change is seen by the very next request, through whichever process it was made."""
 
 import hashlib
@@ -84,7 +84,7 @@ def test_a_name_that_comes_again_is_another_sandbox(servers, serving, key):
         run(servers[0], key, "demo", f"echo {number} > file")
         assert run(servers[0], key, "demo", "cat file") == f"{number}\n"
         assert servers[1].request("DELETE", "/v1/sandboxes/demo", key=key).status == 204
-    # Of another tenant, who may have the name now.
+    # Another tenant may have the name now.
     other = serving.key("other", "--tenant", "other")
     made(servers[1], other, name="demo")
     assert servers[0].request("GET", "/s/demo/7070/v1/version", key=key).status == 404
@@ -214,7 +214,7 @@ def test_a_body_that_is_cut_behind_is_cut(servers, key, framing):
 
 
 def test_two_authorizations_are_none(servers, key):
-    """Of two who read a request each could go by another one."""
+    """Two parsers of such a request could each take another field."""
     sandbox = made(servers[0], key)
     for path in "/v1/sandboxes", f"/s/{sandbox}/7070/v1/version", f"/s/{sandbox}/3000/":
         for shown in f"Authorization: Bearer {key}", f"X-API-Key: {key}":

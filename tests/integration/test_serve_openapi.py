@@ -10,7 +10,7 @@ from openapi_requests import make_up_requests, operations, tool
 # A schema doesn't know which templates, sandboxes and ids there are, what names of labels may hold, and how many sandboxes
 # a key may have; of a body of E2B's it knows nothing.
 REFUSED = ["2xx", "400", "401", "403", "404", "409", "413", "415", "429", "501"]
-# What is not offered says so.
+# The document says which features the server does not offer.
 CONFIGURATION = f"""[checks.positive_data_acceptance]
 expected-statuses = {json.dumps(REFUSED)}
 [checks.not_a_server_error]

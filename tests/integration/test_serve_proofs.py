@@ -172,7 +172,7 @@ def test_an_upload_is_whole_or_absent_and_asked_again_whole(serving, servers, ke
 
 
 def half_made(serving):
-    """Of the sandboxes on this machine: how far the making of the one that is furthest has come."""
+    """The records of the sandboxes on this machine, also of those whose creation goes on."""
     records = []
     for name in serving.skiff.names():
         with contextlib.suppress(OSError, ValueError):
@@ -222,7 +222,7 @@ def test_what_a_killed_process_left_before_the_record_stands_in_nobodys_way(serv
     answer = servers[1].request("POST", "/v1/sandboxes", {}, key, headers)
     assert (answer.status, answer.json().get("id")) == (201, sandbox), answer.body
     assert servers[0].request("GET", f"/s/{sandbox}/7070/v1/version", key=key).status == 200
-    # Nobody asks for this one again; the other one has files that somebody may want.
+    # No client asks for this one again; the other one has files that somebody may want.
     (serving.skiff.sandboxes / "forgotten" / "root").mkdir(parents=True)
     files = serving.skiff.sandboxes / "with-files"
     (files / "root").mkdir(parents=True)
@@ -315,7 +315,7 @@ def test_many_requests_through_both_start_it_once(serving, servers, key):
 
 
 class Held:
-    """What the clients of a key have at this moment: from the answer that tells it to the request that gives it back."""
+    """Counts the sandboxes that the clients of a key have now: from the answer that reports one to the request that removes it."""
 
     def __init__(self):
         self.lock, self.now, self.most = threading.Lock(), 0, 0
@@ -349,7 +349,7 @@ def test_a_storm_of_creations_through_both_keeps_the_limit_and_leaves_nothing(se
         if answer.status == 429:
             assert answer.json()["code"] == "too_many_sandboxes" and re.fullmatch("[1-9][0-9]*", answer.headers["Retry-After"])
     assert held.most <= LIMIT
-    # Nothing of those that were refused is there, or counts.
+    # No refused sandbox exists, or counts.
     assert serving.skiff.names() == [] and not agents(serving)
     for number in range(LIMIT):
         made(servers[number % 2], key)

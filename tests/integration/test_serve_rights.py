@@ -231,7 +231,7 @@ def test_one_that_wakes_is_woken_by_a_key_that_may_only_use_with_the_lease_that_
 
 
 def shown_end_of(server, key, box):
-    """Of a lease of an hour from now."""
+    """The end that the server shows for a lease of an hour from now."""
     return server.request("POST", f"/v1/sandboxes/{box}/extend", {"ttl_ms": 3_600_000}, key).json()["expires_at"]
 
 

@@ -51,7 +51,7 @@ def test_what_two_could_read_differently_reaches_no_sandbox(server, key):  # noq
 
 
 def test_no_field_of_a_client_stands_in_for_those_of_the_gateway(server, key):  # noqa: F811
-    """What a Connection field names is taken off, but not what the gateway itself says; nor can anything be said in its place."""
+    """The gateway removes the fields that Connection names, but not its own; and no client can set one in its place."""
     sandbox, seen = made(server, key), Recorded()
     forged = {"X-Skiff-Token": "forged", "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "https",
               "X-Forwarded-Prefix": "/evil", "Forwarded": "for=6.6.6.6;host=evil", "X-Sandbox-Pod-IP": "6.6.6.6"}
@@ -146,7 +146,7 @@ def test_hosts_that_are_nearly_a_sandboxs_lead_nowhere(server, key):  # noqa: F8
             # Blanks around a value are none of it.
             assert (statuses(raw) == [204]) == (host.strip() == f"{name}.{DOMAIN}"), (host, raw)
         assert len(seen.requests) == 1
-        # What is asked for as a whole address is that address (RFC 9112, 3.2.2), whatever Host says beside it.
+        # A target in absolute form counts (RFC 9112, 3.2.2), whatever Host says beside it.
         for target, host in ((f"http://{DOMAIN}/", f"{name}.{DOMAIN}"), (f"http://{port + 1}-{sandbox}.{DOMAIN}/", f"{name}.{DOMAIN}")):
             assert statuses(exchange(server, request_bytes("GET", target, {"Host": host, "X-API-Key": key, "Connection": "close"}))) != [204]
         assert len(seen.requests) == 1

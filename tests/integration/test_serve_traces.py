@@ -1,4 +1,4 @@
-"""What `skiff serve` tells a collector of traces: real processes, and a collector on this machine."""
+"""The traces that `skiff serve` sends to a collector: real processes, and a collector on this machine."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ def collector():
 def server(serving, key, collector, monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv("OTEL_SERVICE_NAME", "sandboxes")
-    # The process's own surroundings are no request's.
+    # The process's own environment belongs to no request.
     monkeypatch.setenv("TRACEPARENT", "00-11111111111111111111111111111111-2222222222222222-01")
     return serving.start()
 
@@ -104,7 +104,7 @@ def test_what_a_client_does_not_sample_is_passed_on_and_not_sent(server, key, co
 
 
 def test_a_server_that_ends_sends_what_it_has(server, key, collector):
-    """Also of a client that makes up methods and asks for what is not there: refusals are no failures of ours."""
+    """Spans of a client that invents methods and paths are not failures: the server refuses, and works."""
     server.request("GET", "/v1/sandboxes/nobody", key=key)
     server.request("X" * 5000, "/v1/me", key=key)
     assert server.stop() == 0

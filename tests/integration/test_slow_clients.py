@@ -91,7 +91,7 @@ def test_an_upload_that_stops_coming_is_given_up_and_leaves_nothing(start_agent)
 
 @pytest.mark.parametrize("path", ["/v1/commands/flood/attach?lossless=true", "/v1/shell?command=exec+cat+/dev/zero"])
 def test_a_websocket_client_that_is_too_slow_is_told_also_if_it_still_sends(start_agent, path):
-    """What it sends and nobody reads would reset the connection, and the close frame would be lost with what is before."""
+    """Unread data of the client would reset the connection, and the close frame and the data before it would be lost."""
     agent = start_agent("--write-timeout", "10ms")
     agent.start("exec cat /dev/zero", id="flood")
     with socket.socket() as sock:

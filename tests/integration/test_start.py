@@ -123,7 +123,7 @@ def test_print_token_makes_a_token_and_prints_it_with_lines_to_paste(start_agent
     assert agent.request("GET", "/v1/sessions", token=token + "x").status == 401
     for line in re.findall(r"^  (.*shell.*)$", agent.log(), re.M):
         line = line.replace("skiff shell", os.environ["SKIFF"] + " shell")
-        # Of the clone, and with nothing but the two variables.
+        # The line runs in the clone, with only the two variables.
         shell = subprocess.run(["bash", "-ec", f"{export}\n{line}"], input="echo $((6 * 7)); exit 7\n", capture_output=True, text=True,
                                timeout=60, cwd=TREE, env=environment(HOME=agent.home))
         assert (shell.returncode, "42" in shell.stdout) == (7, True), (line, shell)

@@ -8,7 +8,7 @@ from waiting import until
 
 QUOTES = "a'b\"c\\d\n$HOME `x` \t!*é end"
 
-# What the first command does, what the next one asks, and the answer.
+# {case: (the first command, the next command, what that prints)}
 KEPT = {
     "cd": ("mkdir -p d/e; cd d/e", "pwd", "{root}/d/e\n"),
     "cd -": ("mkdir -p one two; cd one; cd ../two", "(cd -)", "{root}/one\n"),
@@ -59,7 +59,7 @@ def test_what_a_command_leaves_is_there_for_the_next(agent, shells, case):
         assert shell.says(ask) == given, kind  # and it is still there
 
 
-# What bash keeps beyond that.
+# State that bash keeps beyond that.
 KEPT_BY_BASH = {
     "a function with a heredoc": ("f() { cat <<X\nhi $1\nX\n}", "f there", "hi there\n"),
     "a function with an extglob pattern": (
@@ -85,7 +85,7 @@ KEPT_BY_BASH = {
 @pytest.mark.parametrize("case", KEPT_BY_BASH)
 def test_bash_keeps_functions_arrays_and_options(agent, shells, case):
     before, ask, answer = KEPT_BY_BASH[case]
-    # What POSIX mode forbids: functions with the names of special builtins.
+    # POSIX mode forbids functions with the names of special builtins.
     for kind in ("bash",) if case == "a function like the rest" else ("bash", "sh"):
         shell = Shell(agent, kind, shells[kind])
         shell.saves(before)
@@ -179,7 +179,7 @@ def test_it_is_a_process_of_its_own_each_time(shell):
 def test_children_see_no_descriptor_and_no_variable_of_it(shell):
     shell.saves("V=1")
     for long in ("", " #" + "x" * 130_000):
-        assert shell.says("ls /proc/self/fd" + long).split() == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
+        assert shell.says("ls /proc/self/fd" + long).split() == ["0", "1", "2", "3"]  # 3 is the directory that ls reads
         assert "__skiff" not in shell.says("env; set | grep -v EXECUTION_STRING | grep -v ^_= || :" + long)
 
 

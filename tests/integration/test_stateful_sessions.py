@@ -196,7 +196,7 @@ def test_a_function_that_bash_can_not_read_again_takes_nothing_else_with_it(agen
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may run commands as somebody else")
-@pytest.mark.parametrize("kind", ("dash", "bash"))  # the others' links are in a folder that only root enters
+@pytest.mark.parametrize("kind", ("dash", "bash"))  # the others' links are in a directory that only root enters
 def test_commands_of_another_user_share_the_state_but_not_the_home(agent, shells, kind):
     shell = Shell(agent, kind, shells[kind])
     shell.saves("V=1; cd /tmp")

@@ -16,7 +16,7 @@ from tools import tool
 
 MIB = 1 << 20
 
-# What one costs at most: about a quarter above what was counted when the line was written, and for commands (`tiny` and
+# The most calls of one unit: about a quarter above the count when the line was written, and for commands (`tiny` and
 # `stateful`, which cost 68 and 100 on a quiet machine) above what they cost on one that compiles beside it.
 BUDGETS = {
     "health": 6,
@@ -72,7 +72,7 @@ def traced(start_agent, tmp_path, monkeypatch):
 
 
 def cost(traced, name, once, times, units=1):
-    """Of one unit, once everything has been used before. What runs beside it on a busy machine adds calls and never saves any: of
+    """The system calls of one unit, after a first use. Other work on a busy machine adds calls and never saves any: of
     three counts the least is the path's own."""
     for _ in range(3):
         once()

@@ -210,7 +210,7 @@ def test_a_bad_new_certificate_is_told_and_the_old_one_stays(start_agent, secret
     agent = start(start_agent, secret)
     good = secret.certificate
     (secret.folder / "..1" / "tls.crt").write_text("no certificate")
-    (secret.folder / "touched").touch()  # the watched folder
+    (secret.folder / "touched").touch()  # the watched directory
     until(lambda: "the agent keeps the old one" in agent.log())
     assert served(agent) == good
     assert agent.run("echo on")["stdout"] == "on\n"
@@ -220,7 +220,7 @@ def test_a_bad_new_certificate_is_told_and_the_old_one_stays(start_agent, secret
 
 
 def test_sighup_reads_the_certificate_again(start_agent, secret, tmp_path):
-    # The links lead out of the folder that is watched: only the signal tells.
+    # The links lead out of the watched directory: only the signal makes the agent read them.
     hidden = tmp_path / "hidden"
     make_certificate(hidden)
     watched = tmp_path / "watched"

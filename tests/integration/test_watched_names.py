@@ -1,4 +1,4 @@
-"""What a watch says of names: the agent's own temporary ones are told to nobody, and a directory that has another name is gone."""
+"""A watch reports names: never the agent's own temporary ones, and a renamed directory as removed."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from writing import DIALECTS, WAYS, Everything
 
 
 def changes(stream):
-    """Those of a watch, without the first event."""
+    """The changes of a watch, without the first event."""
     events = (json.loads(line[5:]) for line in stream.lines() if line.startswith(b"data:"))
     assert next(events)["type"] == "watching"
     return events
@@ -96,7 +96,7 @@ def test_a_directory_that_is_renamed_is_gone(agent, moved, recursive):
         (inside / "sub/late").write_text("")
         told = [(event["type"], event["path"]) for event in events]
         assert told == [("deleted", "d/w")]
-    # What has the name now is another one.
+    # Another directory has the name now.
     (root / "d/w").mkdir(parents=True)
     with agent.stream("GET", f"/v1/files:watch?path=d/w&recursive={recursive}") as stream:
         events = changes(stream)

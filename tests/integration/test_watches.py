@@ -49,7 +49,7 @@ def test_changes_are_told_as_they_happen(agent, folder):
         assert first == {"type": "watching", "cursor": int(stream.headers["x-skiff-cursor"])}
         agent.run("mkdir -p w/a/b")
         seen = until_told(events, "created", "w/a/b")
-        # What comes and goes in a new folder before it is known can't be told.
+        # A watch can't report files that come and go in a new directory before the agent watches it.
         agent.run("echo x > w/a/b/f; mv w/a/b/f w/a/g; rm w/a/g")
         seen += until_told(events, "deleted", "w/a/g")
     assert ("created", "w/a") in {(event["type"], event["path"]) for event in seen}
@@ -126,7 +126,7 @@ def test_a_cursor_that_is_none_is_refused(agent):
 
 
 def end_of(events, folder, number):
-    """What is told until a file of this name, which is made now in the watched directory itself."""
+    """The events up to that of a file of this name, which is created now in the watched directory itself."""
     (folder / f"end-{number}").touch()
     return {(event["type"], event["path"]) for event in until_told(events, "created", f"w/end-{number}")}
 

@@ -9,7 +9,7 @@ from waiting import until
 
 
 def output_of(agent):
-    """What came on the agent's stdout after its own line."""
+    """The agent's stdout after its own line."""
     return agent.process.stdout.read().decode()
 
 

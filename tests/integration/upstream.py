@@ -10,7 +10,7 @@ from wire import request_bytes
 
 
 class Connection:
-    """One that was accepted: heads and bodies as they came."""
+    """An accepted connection: heads and bodies as they came."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -152,7 +152,7 @@ def repeated(fields):
     return sorted({name for name in names if names.count(name) > 1})
 
 
-# What a client may send twice, and what a proxy writes itself or takes away.
+# Fields that a client may send twice, and fields that a proxy writes itself or removes.
 TWICE = b"".join(2 * (line + b"\r\n") for line in (
     b"Connection: X-Hop, TE, close", b"TE: trailers", b"Keep-Alive: timeout=9", b"X-Hop: 1", b"Via: 1.1 before", b"Forwarded: for=9.9.9.9",
     b"X-Forwarded-For: 9.9.9.9", b"X-Forwarded-Host: example.org", b"X-Forwarded-Proto: https", b"X-Forwarded-Prefix: /p",

@@ -16,8 +16,8 @@ def until(condition, seconds=15.0, what=None, every=0.005):
 
 
 def with_time(run, enough, least=0.2):
-    """What `run(seconds)` answers: it has that limit of time, and `enough` sees in the answer whether it came to its point within
-    it. On a busy machine it gets more. The last answer is for the test to look at."""
+    """The answer of `run(seconds)`, which has that limit of time. `enough` sees in the answer whether the limit sufficed;
+    if not, it runs again with more time, as a busy machine needs it. The test looks at the last answer."""
     for factor in (1, 5, 25):
         answer = run(least * factor)
         if enough(answer):

@@ -6,7 +6,7 @@ import signal
 
 @contextlib.contextmanager
 def at_most(seconds):
-    """What takes longer fails with a TimeoutError, wherever it is."""
+    """A block that takes longer fails with a TimeoutError, wherever it is."""
 
     def too_long(_signal, _frame):
         raise TimeoutError(f"the test took more than {seconds} s")

@@ -160,7 +160,7 @@ def parse(raw):
 
 
 def bytes_of(event):
-    """What an `output` event carries: it has exactly one of `data` and `data_base64`."""
+    """The bytes of an `output` event: it has exactly one of `data` and `data_base64`."""
     assert event["type"] == "output", event
     assert ("data" in event) != ("data_base64" in event), event
     return event["data"].encode() if "data" in event else base64.b64decode(event["data_base64"], validate=True)

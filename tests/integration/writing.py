@@ -80,5 +80,5 @@ WAYS = collections.OrderedDict([
     ("mcp write_file", mcp("write_file")), ("mcp edit_file", mcp("edit_file")),
     ("e2b", e2b_octets), ("kubebox", kubebox_text), ("sandboxd", sandboxd_put), ("python-runtime", python_upload),
 ])
-# Those that say what mode the file shall have.
+# The dialects whose clients choose the mode of the file.
 WITH_MODE = {"sandboxd"}

@@ -86,7 +86,7 @@ def beside(one, other):
 
 
 def used(room):
-    """What its row names, as it stands in the table."""
+    """The rooms that its row names, as they stand in the table."""
     layer = room.split("/")[0]
     allowed = rooms.row_of(room)[0]
     if rooms.ALL in allowed:

@@ -9,7 +9,7 @@ import words
 
 BY_NAME = re.compile(r"\b(?:SYS_|__NR_)?(fchownat|fchmodat2?|utimensat|futimesat|l?chown|chmod|l?utimes|utime|l?setxattr|l?removexattr"
                      r"|permissions|last_write_time)\s*(\(|,)")
-# What stands behind the parenthesis: the descriptor itself, or the name under which /proc shows it.
+# The text behind the parenthesis: the descriptor itself, or the name under which /proc shows it.
 BY_DESCRIPTOR = re.compile(r'\s*(?:(?:[^,()]|\([^()]*\))+,\s*""\s*,|proc_path\()')
 # A time or a mode that is read.
 READ = re.compile(r"\s*[^,()]*(?:\([^()]*\))?[^,()]*\)")

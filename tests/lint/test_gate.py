@@ -1,4 +1,4 @@
-"""What the gate counts, and what it doesn't forgive: .ci/run_tests.py and .ci/steps.sh on small directories of tests."""
+"""The gate counts cases, and fails on flaky ones: .ci/run_tests.py and .ci/steps.sh on small directories of tests."""
 
 import datetime
 import os
@@ -17,7 +17,7 @@ PASSES = '<testcase name="passes"/>'
 FAILS = '<testcase name="fails"><failure message="why"/></testcase>'
 BREAKS = '<testcase name="breaks"><error message="why"/></testcase>'
 SKIPS = '<testcase name="skips"><skipped message="only root can do it"/></testcase>'
-# Of GoogleTest, and of a case that a filter left out.
+# How GoogleTest reports a skipped case, and a case that a filter left out.
 SKIPS_IN_C = '<testcase name="skips" status="run"><skipped message="file.cpp:1&#10;only root can do it"/></testcase>'
 LEFT_OUT = '<testcase name="other" status="notrun"/>'
 # The gate that runs these tests counts its own cases alone.
@@ -45,7 +45,7 @@ class Gate:
         self.add(name, REPORT, cases, name, str(status))
 
     def add_once(self, name, first, then):
-        """One that has another report the first time."""
+        """Adds an entry that has another report the first time."""
         self.add(name, f"if mkdir {name}; then set -- '{first}' {name} 1; else set -- '{then}' {name} 0; fi; {REPORT}")
 
     def run(self, *arguments, ci="true"):
@@ -152,7 +152,7 @@ def test_when_much_fails_nothing_is_tried_again(gate):
 
 @pytest.mark.parametrize("below_make", [False, True])
 def test_steps_are_added_up(tmp_path, below_make):
-    """One that counts, one that only ends, one that fails after it has counted, one that says so, and one that make runs."""
+    """A step that counts, one that only ends, one that fails after it has counted, one that says so, and one that make runs."""
     script = f"""
         top={tmp_path}; . {CI}/steps.sh; begin logs
         step counts sh -c 'echo "2 flaky: a, b"; echo "3 not run: 3 no node"; echo "10 passed, 0 failed"'
@@ -213,7 +213,7 @@ class Suites:
         (root / "bin/cmake").chmod(0o755)
 
     def builds(self, *arguments):
-        """What was asked to be built before the tests ran, and the last line."""
+        """The targets that were built before the tests ran, and the last line."""
         (self.root / "asked").write_text("")
         environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "SKIFF_SETUP_DONE": "1", "HOME": str(self.root), **OWN_LIST,
                        "XDG_CACHE_HOME": str(self.root / "cache")}

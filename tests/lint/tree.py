@@ -1,4 +1,4 @@
-"""What the linters share: the tree's files, and how findings are told."""
+"""The linters share this: the tree's files, and how findings are printed."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""What people read has one word for a thing: `directory`, as the man pages have it; and it says `is not a file`, never `is no file`. In
+"""Texts for people have one word for a thing: `directory`, as the man pages have it; and they say `is not a file`, never the short form. In
 the documents, in the strings of the product (help, messages, descriptions), and in its comments. A comment begins with its subject or
 with a verb, in the directories where all do."""
 

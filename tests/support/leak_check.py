@@ -16,7 +16,7 @@ import time
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-# What the test has killed may still be on its way out (an agent's commands get SIGKILL when the agent is gone).
+# A process that the test has killed may still be on its way out (an agent's commands get SIGKILL when the agent is gone).
 GRACE_SECONDS = 2.0
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -76,7 +76,7 @@ def end(pids):
 
 
 def left_files(folder):
-    # pytest keeps the folders of its last runs on purpose: tests that use tmp_path need not clean up.
+    # pytest keeps the directories of its last runs on purpose: tests that use tmp_path need not clean up.
     return sorted(name for name in os.listdir(folder) if not name.startswith("pytest-of-"))
 
 
@@ -104,7 +104,7 @@ def main(command):
     finally:
         end(children())
         shutil.rmtree(folder, ignore_errors=True)
-    # What a failed test leaves is what it did not come to: its failure is what is to be read.
+    # A failed test did not reach its clean-up: the report shows its failure alone.
     for complaint in complaints if status == 0 else []:
         print(complaint, flush=True)
     if status < 0:

@@ -1,4 +1,4 @@
-"""The same in short, for versions that create by other routes and have less to call."""
+"""A shorter with_sdk.py, for versions that create sandboxes by other routes and have fewer calls."""
 
 import importlib.metadata
 
@@ -12,7 +12,7 @@ assert sandbox.get_info().metadata == {"user": "a/b & c"}
 listed = Sandbox.list(query=SandboxQuery(metadata={"user": "a/b & c"})).next_items()
 assert [one.sandbox_id for one in listed] == [sandbox.sandbox_id]
 assert sandbox.files.read("notes.txt") == "kept"
-# What 2.20.0 connects to it names by its host alone, which needs E2B_DOMAIN.
+# Version 2.20.0 names the sandbox that it connects to by its host alone, which needs E2B_DOMAIN.
 assert Sandbox.connect(sandbox.sandbox_id).sandbox_id == sandbox.sandbox_id
 assert sandbox.kill()
 print("done with", importlib.metadata.version("e2b"))

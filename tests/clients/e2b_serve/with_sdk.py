@@ -1,4 +1,4 @@
-"""What users of E2B's Python SDK do with sandboxes, by the SDK as PyPI has it."""
+"""E2B's Python SDK, as PyPI has it, does with sandboxes what its users do."""
 
 import importlib.metadata
 

@@ -1,4 +1,4 @@
-"""The same backend where connections break: whatever comes back of an answer, a command runs once."""
+"""The backend where connections break: a command runs once, however much of its answer arrives."""
 
 import asyncio
 import contextlib

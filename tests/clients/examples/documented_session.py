@@ -1,4 +1,4 @@
-"""What the document of the sandbox client shows, as it stands there: the modules that it imports from are this example."""
+"""The code in the document of the sandbox client, unchanged: the modules that it imports from are this example."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The same client where connections break in the middle of a stream: nothing is lost or comes twice."""
+"""The client of sessions where connections break in the middle of a stream: no output is lost or comes twice."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""What the one-file programs promise, what systems' own documents show of the calls that they take, and their types."""
+"""The one-file programs keep their promises, run the code of other systems' documents, and have whole types."""
 
 import hashlib
 import pathlib

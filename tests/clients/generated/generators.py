@@ -28,7 +28,7 @@ HARMLESS = (". Renamed to ", "Default to typing.Any", "Failed to get the schema 
 
 
 def run(command, directory, **options):
-    """What it printed; a failure is told with its end."""
+    """The output of the command; the error of a failure shows the end of it."""
     done = subprocess.run([str(word) for word in command], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=900, **options)
     assert done.returncode == 0, (command, done.stdout[-6000:])

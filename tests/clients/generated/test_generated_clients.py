@@ -1,4 +1,4 @@
-"""What generators make of /openapi.json, by the commands of docs/sdk.md: each client compiles, has every operation, and does with
+"""Generators read /openapi.json, by the commands of docs/sdk.md: each client compiles, has every operation, and does with
 the agent what people do. The parser of AsyncAPI reads /asyncapi.json."""
 
 import json
@@ -11,7 +11,7 @@ import pytest
 from generators import CLIENTS, HERE, PAGE, clients, generate, of_the_page, run
 from installed import node, node_modules, with_node
 
-# What each program prints, thing by thing.
+# The output of each program, a line for each step.
 EXPECTED = """\
 wait out err 3
 background running
@@ -76,7 +76,7 @@ def test_the_program_of_the_page_passes_mypy(agent, tmp_path):
     name = "openapi-python-client"
     generate(name, agent.url, tmp_path)
     (tmp_path / "use.py").write_text(of_the_page()[name][1])
-    # What it says of the generator's own files is theirs.
+    # Its findings about the generator's own files are not ours to fix.
     run([CLIENTS[name].path() / "mypy", "--strict", "--follow-imports=silent", "--cache-dir", tmp_path / "cache", "use.py"], tmp_path)
 
 

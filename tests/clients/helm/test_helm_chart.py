@@ -27,7 +27,7 @@ def program():
 
 @pytest.fixture
 def helm(program, tmp_path):
-    """What it prints; with another `status`, what it says of the failure."""
+    """Runs helm and returns its output; with another `status`, its error output."""
     def run(*words, status=0):
         done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                               env={"HOME": str(tmp_path), "PATH": os.defpath})

@@ -113,7 +113,7 @@ async def walk(client):
         await client.subscribe_resource(uri)
         await client.unsubscribe_resource(uri)
 
-    # One that is given up ends with the command that it waits for.
+    # A call that is given up ends, and with it the command that it waits for.
     with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
         await asyncio.wait_for(client.call_tool("run_command", {"command": "sleep 1000", "id": "given-up"}), 2)
     if VERSION.startswith("2."):

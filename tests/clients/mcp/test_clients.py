@@ -9,7 +9,7 @@ import pytest
 from installed import all_versions, node, node_modules, python_of
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Of npm: "v2" is @modelcontextprotocol/client, "v1" the line before it, @modelcontextprotocol/sdk.
+# The packages of npm: "v2" is @modelcontextprotocol/client, "v1" the line before it, @modelcontextprotocol/sdk.
 PYTHON = [("newest", "auto"), ("newest", "legacy"), *([("oldest", "legacy")] if all_versions() else [])]
 TYPESCRIPT = ["v2", "v1"] if all_versions() else ["v2"]
 

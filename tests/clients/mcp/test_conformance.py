@@ -20,7 +20,7 @@ SCENARIOS = {
                    "sep-2164-resource-not-found", "dns-rebinding-protection", "caching", "http-header-validation"],
 }
 
-# Those of 0.1.16, the last of its line: a scenario is the same for each revision there.
+# The scenarios of 0.1.16, the last of its line: there a scenario is the same for each revision.
 OLDER = {"2025-11-25": ["server-initialize", "ping", "tools-list", "resources-list", "server-sse-multiple-streams",
                         "dns-rebinding-protection"]}
 SUITES = {HERE: SCENARIOS, **({HERE / "older": OLDER} if all_versions() else {})}

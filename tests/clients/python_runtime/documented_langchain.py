@@ -1,4 +1,4 @@
-"""What the document of langchain-kubernetes shows, as it stands there, by the packages as they are. Three things differ: the
+"""The code in the document of langchain-kubernetes, with the packages as they are. It is changed in three places: the
 configuration always connects directly, as there are no router and no gateway; it names no warm pool, which the package hands to
 an SDK that knows none; and the model is one whose answers are known.
 Paths below /app and /tmp are below the runtime's own directory. Its raw mode speaks to Kubernetes alone, and is not here."""

@@ -1,4 +1,4 @@
-"""What the reference of k8s-agent-sandbox shows of its client, as it stands there. Its SandboxClient() looks for a router by
+"""The code in the reference of k8s-agent-sandbox's client, unchanged. Its SandboxClient() looks for a router by
 kubectl; here it goes straight to the runtime."""
 
 import contextlib

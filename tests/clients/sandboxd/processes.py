@@ -1,4 +1,4 @@
-"""What the cases of several clients ask of processes."""
+"""The cases of several clients ask these of processes."""
 
 import os
 import pathlib

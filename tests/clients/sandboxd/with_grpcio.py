@@ -196,7 +196,7 @@ def case_health(stub):
 
 
 def case_reflection(stub):
-    """What the server describes is what the SDK's stubs were made of."""
+    """The server describes the services that the SDK's stubs were generated from."""
     database = ProtoReflectionDescriptorDatabase(stub.channel)
     assert "process.v1.ProcessService" in database.get_services()
     service = DescriptorPool(database).FindServiceByName("process.v1.ProcessService")

@@ -83,7 +83,7 @@ def test_a_variable_that_it_does_not_know_is_told(skiff):
 
 def test_bytes_that_are_no_text_are_refused_before_anything_is_made(skiff):
     skiff.up("box")
-    byte = "\udce9"  # as Python passes on an E9 that is no UTF-8
+    byte = "\udce9"  # how Python passes on the byte E9, which is not UTF-8
     for words in (("exec", "box", "--", "echo", byte), ("exec", "box", "--cwd", byte, "--", "pwd"),
                   ("exec", "box", "--env", f"A={byte}", "--", "env"), ("exec", "box", "--mode", "wait", "--", byte),
                   ("run", "--", byte)):

@@ -127,7 +127,7 @@ def test_a_folder_goes_in_and_comes_back_as_it_was(skiff, source):
     assert tree(skiff.root() / "there") == tree(source)
     skiff("cp", "box:there", "back")
     assert tree(skiff.work / "back") == tree(source)
-    # Into a folder that exists it goes under its own name.
+    # It is copied into a directory that exists, under its own name.
     skiff("cp", "src", "box:there")
     assert tree(skiff.root() / "there/src") == tree(source)
     skiff("cp", "box:there/src", "back")

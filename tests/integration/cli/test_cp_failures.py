@@ -337,7 +337,7 @@ def test_a_file_that_shrinks_on_its_way_in_is_told(skiff, box, agent, is_single)
 
 @pytest.fixture
 def said(skiff, box):
-    """What an agent says behind its archive: {"trailers": {name: value}}."""
+    """The trailers that an agent sends behind its archive: {"trailers": {name: value}}."""
     says = {"trailers": {}}
 
     def say(asked):

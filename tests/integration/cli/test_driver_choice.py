@@ -214,7 +214,7 @@ def test_a_cluster_that_accepts_and_says_nothing_is_waited_for_as_long_as_was_sa
                ["run", *AGENT, *wait, "image", "--", "true"], ["start", "box", *wait], ["start", "box", "--driver", "claim", *wait],
                ["pool", "create", "warm", *AGENT, *wait], ["pool", "scale", "warm", "2", *wait]]
     processes = [skiff.start(*words) for words in several]
-    # Of one answer a minute is waited for where nothing was said.
+    # Without --wait skiff waits a minute for an answer.
     ended = [process.communicate(timeout=45) for process in processes]
     assert [process.returncode for process in processes] == [125] * len(several), ended
     for words, (_, err) in zip(several, ended, strict=True):

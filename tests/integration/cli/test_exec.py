@@ -23,7 +23,7 @@ def test_stdin_is_passed_on_when_asked_for(skiff):
         process = skiff.start("exec", "-i", "box", "--", "cat", stdin=stdin)
         assert process.communicate(timeout=100)[0] == data and process.returncode == 0
     assert skiff("exec", "box", "--", "cat", typed=b"not for it")[0] == ""
-    # One that does not read its input ends all the same.
+    # A command that does not read its input ends all the same.
     skiff("exec", "-i", "box", "--", "true", typed=bytes(1_000_000))
 
 
@@ -103,7 +103,7 @@ def test_a_command_without_a_time_limit_takes_that_of_the_variable(skiff):
 # --- connections that break ---
 
 def test_output_goes_on_when_connections_break(skiff):
-    """Nothing is lost, repeated or started twice, whichever byte the connection is cut at."""
+    """No output is lost or repeated and no command starts twice, whichever byte the connection is cut at."""
     skiff.up()
     source = random.Random(2)
     out, err = source.randbytes(3_000_000), source.randbytes(1_000_000)

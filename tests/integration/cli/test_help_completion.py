@@ -11,7 +11,7 @@ NOTICE = pathlib.Path(__file__).resolve().parents[3] / "NOTICE"
 
 
 def bash_completes(skiff, line):
-    """What bash offers for `line`, through the script as a user sources it."""
+    """The words that bash offers for `line`, by the script as a user sources it."""
     script = f"""source <(skiff completion bash) || exit 1
         COMP_LINE={line!r}; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
         compopt() {{ :; }}; _skiff; printf '%s\\n' "${{COMPREPLY[@]}}"; complete -p skiff >&2"""

@@ -1,4 +1,4 @@
-"""What a hostile sandbox says and sends does no harm to who uses `skiff`: real skiff, real skiffd, or a server that lies."""
+"""A hostile sandbox can't harm the user of `skiff` by its text or its files: real skiff, real skiffd, or a server that lies."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def evil(skiff):
 
 
 def on_a_terminal(skiff, *words):
-    """What a terminal is sent, without skiff's own colours, the line that it draws its progress on, and ends of lines."""
+    """The bytes that a terminal gets, without skiff's own colours, the line that it draws its progress on, and ends of lines."""
     with Terminal(skiff.start, *words, cols=200, env={"TERM": "xterm"}) as terminal:
         terminal.until(lambda: terminal.process.poll() is not None, "its end")
         os.set_blocking(terminal.master, False)

@@ -36,7 +36,7 @@ def skiff(tmp_path, agent, proxy, collector):
 
 
 def use(skiff):
-    """What sends each kind of request."""
+    """Runs commands that send each kind of request."""
     assert skiff("exec", "x", "echo", "out")[0] == "out\n"
     assert skiff("exec", "-i", "x", "cat", typed=b"fed")[0] == "fed"
     assert skiff("exec", "x", "--mode", "wait", "--", "echo", "waited")[0] == "waited\n"

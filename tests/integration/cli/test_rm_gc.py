@@ -40,7 +40,7 @@ def test_gc_removes_what_has_ended_and_says_why(skiff):
           <= {item["name"]: item["state"] for item in skiff.json("ps")["items"]}.items(), what="their ends")
     done = skiff.json("gc")
     assert {item["name"]: item["reason"].split(":")[0] for item in done["deleted"]} == {"over": "ended"}
-    # Nobody has written down that its time was over: its files are there, and `start` runs it again.
+    # The record does not say that its lease was over: its files are kept, and `start` runs it again.
     assert [item["name"] for item in done["kept"]] == ["alive", "killed", "stopped"]
     skiff("rm", "killed")
     assert skiff.names() == ["alive", "stopped"]

@@ -1,6 +1,6 @@
-"""Nothing that `skiff` could not write or read is missing in silence: real skiff, real skiffd, driver `local`.
+"""`skiff` reports each byte that it could not write or read: real skiff, real skiffd, driver `local`.
 
-WRITES has a row for each command of the help: one that is new needs one, too."""
+WRITES has a row for each command of the help: a new command needs one, too."""
 
 import contextlib
 import errno
@@ -69,7 +69,7 @@ WRITES = {
 }
 
 
-# What needs a cluster, or a keyboard. It prints with the same two functions.
+# Commands that need a cluster, or a keyboard. They print with the same two functions.
 NOT_HERE = {"network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
 
 
@@ -163,7 +163,7 @@ def test_so_is_help(skiff, words):
     assert ended(skiff, "", words, preexec_fn=closing(1))[0] == 125
 
 
-# What may print more than a disk takes.
+# Commands that may print more than a disk takes.
 STREAMS = {
     "exec": ("box", *BIG), "exec -t": ("box", *BIG), "exec -i": ("box", *BIG), "run": BIG, "logs": ("box", "big"),
     "logs -f": ("box", "big"), "attach": ("box", "big"), "files cat": ("box", "big"), "cp": ("box:big", "-"),
@@ -172,7 +172,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("command", STREAMS)
 def test_a_disk_that_fills_up_is_told(skiff, command):
-    """What was written up to there is the beginning, and the status says that it is no more than that."""
+    """The file holds the beginning of the output, and the status says that the rest is missing."""
     with open(skiff.root() / "big", "wb") as big:
         big.truncate(OUTPUT)
     skiff("exec", "--id", "big", "box", "--", "cat", "big", stdout=subprocess.DEVNULL)

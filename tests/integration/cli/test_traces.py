@@ -1,4 +1,4 @@
-"""What skiff tells a collector of traces: real skiff, real skiffd, a collector on this machine."""
+"""The traces that skiff sends to a collector: real skiff, real skiffd, a collector on this machine."""
 
 import socket
 
@@ -28,7 +28,7 @@ def test_a_run_is_one_tree_from_the_command_line_to_the_command(skiff, collector
     assert all(span["resource"] == {"service.name": "skiff", "team": "blue"} for span in spans)
     root = collector.span("skiff run")
     assert root["parentSpanId"] == PARENT and collectors.values(root)["process.exit.code"] == "0"
-    # Nothing but the root lies outside of it, in the tree and in time.
+    # All other spans lie within the root, in the tree and in time.
     for span in spans:
         assert span["name"] == "skiff run" or span["parentSpanId"] == root["spanId"], span
         assert int(root["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])

@@ -32,7 +32,7 @@ def make(folder, server_addresses):
 
 
 def make_for_node(folder, node, address):
-    """Those of a node's kubelet, of the scheduler and of kube-proxy, beside the others."""
+    """Creates the certificates of a node's kubelet, of the scheduler and of kube-proxy, beside the others."""
     sign(folder, "kubelet", f"/O=system:nodes/CN=system:node:{node}")
     sign(folder, "kubelet-server", f"/CN={node}", "serverAuth", f"IP:{address},DNS:{node}")
     sign(folder, "kube-scheduler", "/CN=system:kube-scheduler")

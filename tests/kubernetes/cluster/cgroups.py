@@ -6,7 +6,7 @@ import pathlib
 import time
 
 TOP = pathlib.Path("/sys/fs/cgroup")
-# What the kubelet bounds its pods by on version 2, each where the kernel has it; without the first three no pod can start.
+# The kubelet limits its pods by these on version 2, each where the kernel has it; without the first three no pod can start.
 CONTROLLERS = ("cpu", "memory", "pids", "cpuset", "hugetlb")
 REQUIRED = CONTROLLERS[:3]
 REMOVE_SECONDS = 20
@@ -62,7 +62,7 @@ def make(name):
 
 
 def of(name):
-    """Those that a cluster or a container of that name has."""
+    """The cgroups of the cluster or container of that name."""
     # Beside version 1 there may be a tree of version 2 without controllers, in which runc makes them too.
     return [top / name for top in [*hierarchies(), TOP / "unified"] if (top / name).exists()]
 

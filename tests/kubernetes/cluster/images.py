@@ -67,7 +67,7 @@ def shell():
 
 
 def add_libraries(layer, program):
-    """What a program is linked with, its loader too."""
+    """Adds the libraries that a program is linked with, and its loader."""
     needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     for path in re.findall(r"(/\S+) \(0x", needed):
         layer.file(path.lstrip("/"), pathlib.Path(path).read_bytes(), 0o755)

@@ -53,7 +53,7 @@ def run(folder, wanted):
 
 
 def reap(first):
-    """What the first process of a pid namespace is for: until `first` ends. Then the kernel ends all others."""
+    """Reaps orphans, as the first process of a pid namespace must, until `first` ends. Then the kernel ends all others."""
     while True:
         pid, status = os.wait()
         if pid == first:

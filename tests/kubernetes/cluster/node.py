@@ -1,4 +1,4 @@
-"""What makes a machine a node, as processes: scheduler, containerd, kubelet and kube-proxy, and how they are set up."""
+"""The processes that make a machine a node: scheduler, containerd, kubelet and kube-proxy, and how they are set up."""
 
 import json
 import socket
@@ -54,7 +54,7 @@ def kubelet_config(folder, cgroup):
         "containerRuntimeEndpoint": f"unix://{CONTAINERD}", "cgroupDriver": "cgroupfs", "cgroupRoot": f"/{cgroup}",
         "failCgroupV1": False, "failSwapOn": False, "protectKernelDefaults": True, "resolvConf": f"{folder}/resolv.conf",
         "volumePluginDir": f"{folder}/plugins", "serializeImagePulls": False,
-        # Of a machine that others use too; and no image can be pulled again.
+        # Low thresholds: others use the machine's disk too, and an evicted image can not be pulled again.
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
         "imageGCHighThresholdPercent": 100,
     }
@@ -108,7 +108,7 @@ def is_ready(trust):
             node = json.load(reply)
     except OSError:
         return False
-    # Nothing is put on it as long as it is tainted.
+    # The scheduler puts no Pod on a tainted node.
     return not node["spec"].get("taints") and any(
         condition["type"] == "Ready" and condition["status"] == "True" for condition in node["status"].get("conditions", []))
 

@@ -58,7 +58,7 @@ class Namespaces:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
 
     def line(self):
-        """What it says next."""
+        """The next line of its output."""
         said = self.process.stdout.readline()
         if not said:
             raise StartFailed("the cluster has ended, see its message above")
@@ -70,7 +70,7 @@ class Namespaces:
         return self.line()
 
     def pid(self):
-        """Of the first process in them, seen from outside."""
+        """The pid of the first process in them, seen from outside."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return int(children.read_text().split()[0])
 

@@ -1,4 +1,4 @@
-"""What a node sees of the machine that it runs on. All of it belongs to the namespaces of the process that calls this: the
+"""The parts of the machine that a node sees. All of it belongs to the namespaces of the process that calls this: the
 machine itself is left as it is, and everything is gone with the namespaces' last process."""
 
 import os
@@ -24,7 +24,7 @@ def bind(source, target):
 
 
 def arrange(folder):
-    """`folder` is the cluster's own, on a disk."""
+    """Mounts a node's file systems; `folder` is the cluster's own directory, on a disk."""
     mount_sys(folder)
     # The kubelet hands mounts on to containers; those who see them end at this namespace.
     run("mount", "--make-rshared", "/")
@@ -53,7 +53,7 @@ def mount_folders(folder):
     run("mount", "-t", "tmpfs", "tmpfs", "/run")
     (folder / "etcd").mkdir()
     run("mount", "-t", "tmpfs", "-o", "mode=700", "tmpfs", folder / "etcd")
-    # What a node keeps: the kubelet's, containerd's and the network plug-ins' state, and the containers' output.
+    # The state that a node keeps: the kubelet's, containerd's and the network plug-ins' state, and the containers' output.
     for path in ("/var/lib", "/var/log"):
         own = folder / path[1:]
         own.mkdir(parents=True)

@@ -27,7 +27,7 @@ class CannotRun(Exception):
 
 
 def said_by(process, seconds):
-    # Nothing is said but in answer to an order, so that nothing is ever left in the buffer.
+    # The process prints only in answer to an order, so that the buffer is always empty here.
     ready, _, _ = select.select([process.stdout], [], [], seconds)
     return process.stdout.readline().strip() if ready else ""
 
@@ -49,7 +49,7 @@ def launch(told, *addons, stdin=subprocess.PIPE, **options):
 
 
 class Cluster:
-    """One that runs; `where` is what its starter says of it."""
+    """A cluster that runs; `where` is the line that its starter printed."""
 
     def __init__(self, where):
         self.folder, self.pid = pathlib.Path(where["folder"]), where["pid"]
@@ -63,7 +63,7 @@ class Cluster:
                 f"--context={user}", *map(str, words)]
 
     def kubectl(self, *words, status=0, input=None, user="admin"):
-        """What it prints; with another `status`, what it says of the failure."""
+        """Runs kubectl and returns its output; with another `status`, its error output."""
         done = subprocess.run(self.command(*words, user=user), input=input or "", capture_output=True, text=True, timeout=120)
         assert done.returncode == status, (words, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done.stderr if status else done.stdout
@@ -101,7 +101,7 @@ class Cluster:
 
 
 class OwnCluster(Cluster):
-    """One that is started here, whose parts may be killed and started."""
+    """A cluster that is started here, whose parts may be killed and started."""
 
     def __init__(self, *addons):
         with tempfile.TemporaryFile() as told:

@@ -34,7 +34,7 @@ def watchdog(cluster):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """One that others use at the same time. Files that need one of their own have a fixture of this name."""
+    """A cluster that other tests use at the same time. Files that need their own cluster have a fixture of this name."""
     with clusters.shared() as cluster:
         yield cluster
 

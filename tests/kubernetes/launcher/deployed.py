@@ -44,7 +44,7 @@ def overlay(folder, *arguments, pod=None, **environment):
 
 
 class Deployed:
-    """One that is in the cluster: `home` is the server's namespace, `tenant` that of sandboxes."""
+    """A `skiff serve` in the cluster: `home` is the server's namespace, `tenant` that of sandboxes."""
 
     def __init__(self, cluster, home=HOME, tenant=TENANT):
         self.cluster, self.home, self.tenant = cluster, Namespace(cluster, home), Namespace(cluster, tenant)
@@ -65,7 +65,7 @@ class Deployed:
         return subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode == 0
 
     def curl(self, method, path, key, body=None, kind="application/json", status=200):
-        """What is answered through the Service, from within the node's network."""
+        """The answer through the Service, from within the node's network."""
         words = ["curl", "-sS", "-X", method, f"http://{self.address}{path}", "-H", f"X-API-Key: {key}", "-H", f"Content-Type: {kind}",
                  "--max-time", "50", "-w", "\n%{http_code}", *(["--data-binary", body] if body is not None else [])]
         done = subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

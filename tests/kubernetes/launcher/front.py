@@ -1,4 +1,4 @@
-"""What is before `skiff serve` in a cluster: Traefik as a controller of Ingresses and Gateways, in a Pod, with the roles that it
+"""The proxy before `skiff serve` in a cluster: Traefik as a controller of Ingresses and Gateways, in a Pod, with the roles that it
 publishes. It reads Ingresses of the class `nginx` with ingress-nginx's annotations, those of the class `traefik` as they are,
 and Gateways of the class `traefik`."""
 

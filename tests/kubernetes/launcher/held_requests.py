@@ -9,7 +9,7 @@ import threading
 
 
 def read(connection):
-    """What came, or nothing at its end, however that came."""
+    """The next bytes of the connection; none at its end, however it ended."""
     try:
         return connection.recv(65536)
     except ConnectionError:

@@ -1,5 +1,5 @@
-"""A name server in the network of a test's cluster, which has none: `*.DOMAIN` has the address that is set for DOMAIN, and there
-is no other name. As a program it serves: `names.py FILE`, of a JSON object {DOMAIN: ADDRESS}, which is read for each question."""
+"""A name server in the network of a test's cluster, which has none: `*.DOMAIN` has the address that is set for DOMAIN,
+and it knows no other name. As a program it serves: `names.py FILE`, of a JSON object {DOMAIN: ADDRESS}, which is read for each question."""
 
 import json
 import pathlib

@@ -86,15 +86,15 @@ class Namespaces:
         return namespace
 
     def left(self):
-        """What is of skiff's in them, each with the test that has left it."""
+        """The objects of skiff in them, each with the test that has left it."""
         found = [(one, one.rpartition(" in ")[2]) for one in self.cluster.of_skiff()]
         return [f"{one} by {self.tests[name]}" for one, name in found if name in self.tests]
 
 
 @contextlib.contextmanager
 def fresh(cluster):
-    """Those of several tests. What one removes at its end goes while the next one runs; in the end nothing of skiff's is left in
-    any of them."""
+    """Namespaces for several tests. The objects of one test are removed while the next one runs; at the
+    end skiff has left nothing in any of them."""
     made = Namespaces(cluster)
     yield made
     with contextlib.suppress(AssertionError):

@@ -33,7 +33,7 @@ class World:
         self.pair = [self.start(), self.start()]
 
     def make_disks(self):
-        """What a storage class would make of the volumes that are claimed; this cluster has none."""
+        """Creates the volumes that a storage class would create for the claims; this cluster has no storage class."""
         self.disks = [f"{self.home.name}-{number}" for number in range(DISKS)]
         for name in self.disks:
             place = self.cluster.folder / name

@@ -23,7 +23,7 @@ class Skiff(AnySkiff):
         assert [process.returncode for process in processes] == [0] * len(several), ended
 
     def environment(self, **more):
-        # What looks into all namespaces leaves alone what is another test's.
+        # A command for all namespaces leaves another test's sandboxes alone.
         ours = {"KUBECONFIG": str(self.cluster.kubeconfig), "SKIFF_NAMESPACE": self.namespace.name, "SKIFF_DRIVER": "pod",
                 "SKIFF_IMAGE": BUSYBOX, "SKIFF_AGENT_IMAGE": AGENT, "SKIFF_OWNER": self.owner}
         return super().environment(**{**ours, **more})

@@ -1,5 +1,5 @@
-"""What only the cluster can judge is told in one clear line, with exit status 125, and nothing is made. What skiff itself
-refuses is in tests/integration/cli/test_up_bad_input.py."""
+"""skiff reports input that only the cluster can judge in one clear line, with exit status 125, and creates nothing. Input
+that skiff itself refuses is in tests/integration/cli/test_up_bad_input.py."""
 
 import base64
 import json

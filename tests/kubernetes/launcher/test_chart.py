@@ -27,7 +27,7 @@ BASICS = ("--set", f"agentImage={AGENT},tenants={{{TENANT}}},args={{--image={BUS
 FRONT = ("--set", "domain=sandboxes.example.com,behindProxy=true,ingress.enabled=true,gateway.enabled=true,gateway.className=example")
 FRONT_KINDS = ["gateways.gateway.networking.k8s.io", "httproutes.gateway.networking.k8s.io", "ingresses.networking.k8s.io"]
 SECONDS = 90
-# Of an image that nobody has.
+# The time after which helm gives up a Pod whose image does not exist.
 SECONDS_TO_FAIL = 15
 REQUEST_SECONDS = 60
 
@@ -37,7 +37,7 @@ class Helm:
         self.environment = {"HOME": str(home), "PATH": os.defpath, "KUBECONFIG": str(cluster.kubeconfig)}
 
     def __call__(self, *words, status=0):
-        """What it prints; with another `status`, what it says of the failure."""
+        """Runs helm and returns its output; with another `status`, its error output."""
         done = subprocess.run([build.helm(), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=SECONDS + REQUEST_SECONDS, env=self.environment)
         assert done.returncode == status, (words, done.stdout[-2000:], done.stderr[-2000:])
@@ -50,7 +50,7 @@ class Helm:
         return json.loads(self("list", "--all", "--namespace", HOME, "--output", "json"))
 
     def states(self):
-        """Of each revision."""
+        """The state of each revision."""
         return [one["status"] for one in json.loads(self("history", RELEASE, "--namespace", HOME, "--output", "json"))]
 
 
@@ -73,7 +73,7 @@ def by_name(text):
 
 
 def as_stored(cluster, objects):
-    """What the API server would keep of each, with what it fills in itself."""
+    """Each object as the API server would store it, with the fields that it fills in itself."""
     kept = []
     for one in objects.values():
         text = cluster.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", input=yaml.safe_dump(one))
@@ -173,7 +173,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_uninstalled(cluster, he
         assert helm.releases() == []
         for kind in ("deployments", "services", "networkpolicies", "poddisruptionbudgets", "roles", "rolebindings"):
             assert server.home.names(kind) == [], kind
-        # What is not the release's: sandboxes with their namespace, and the keys.
+        # Objects that do not belong to the release stay: sandboxes with their namespace, and the keys.
         assert server.tenant.names("pods") == [f"skiff-{made}"] and "skiff-api-keys" in server.home.names("secrets")
 
         helm.release("install", CHART, *BASICS, "--set", f"image={NEWER}")

@@ -1,4 +1,4 @@
-"""What the `claim` driver can't make is told with its reason and leaves nothing, and neither does Ctrl-C."""
+"""The `claim` driver reports with the reason what it can't create, and leaves nothing; Ctrl-C leaves nothing either."""
 
 import signal
 

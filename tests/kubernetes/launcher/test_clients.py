@@ -52,7 +52,7 @@ def check(outcome, least):
 
 @pytest.fixture
 def pool(claim_skiff):
-    """Of a template that `skiff manifest` prints, applied as any other: skiff has no part in what follows."""
+    """A pool of a template that `skiff manifest` prints, applied as any other: skiff has no part in what follows."""
     namespace = claim_skiff.namespace
     documents = claim_skiff("manifest", "--template", "py", "--image", BUSYBOX, "--dialect", "python-runtime", "--dialect", "sandboxd")[0]
     namespace.kubectl("apply", "-f", "-", input=documents)
@@ -89,7 +89,7 @@ def sdk(cluster, claim_skiff, pool, sdk_requirements, tmp_path):
     yield run
     objects = claim_skiff.objects
     assert objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
-    # What is left waits in the pool for the next one.
+    # The remaining sandbox waits in the pool for the next client.
     until(lambda: [one["metadata"]["ownerReferences"][0]["kind"] for one in objects("sandboxes.agents.x-k8s.io").values()] == ["SandboxWarmPool"], 60)
     until(lambda: len(objects("pods")) == 1, 60)
 
@@ -150,7 +150,7 @@ def test_kubebox_with_its_own_manager(cluster, namespace, kubebox_image, kubebox
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         namespace.wait("service/luke-pod-service", "create")
-        # What the load balancer of a cloud would do.
+        # The test sets the address that the load balancer of a cloud would set.
         status = {"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}}
         namespace.kubectl("patch", "service", "luke-pod-service", "--subresource=status", "--type=merge", f"--patch={json.dumps(status)}")
         url = manager.stdout.readline().strip()

@@ -21,7 +21,7 @@ def deployed(cluster):
 
 @pytest.fixture
 def operator(deployed, tmp_path):
-    """Whoever may do everything in the cluster."""
+    """A user who may do everything in the cluster."""
     client = Skiff(tmp_path, deployed.home)
     yield client
     # Not what others have made in the namespace of the tenant.

@@ -61,7 +61,7 @@ def test_a_page_in_a_browser_is_not_taken_for_a_client(skiff):
 
 
 def test_a_port_that_is_for_root_elsewhere_needs_no_rights(tmp_path, restricted):
-    """Of the namespace, which takes only what passes the strictest Pod Security Standard."""
+    """The namespace takes only Pods that pass the strictest Pod Security Standard."""
     skiff = Skiff(tmp_path, restricted)
     try:
         skiff.up("box", *flags("kubebox"))

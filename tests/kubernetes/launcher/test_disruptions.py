@@ -1,4 +1,4 @@
-"""What a cluster does to sandboxes: it is told by name, and what they have is kept."""
+"""A cluster disrupts sandboxes: skiff names the disruption, and their files are kept."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_an_eviction_is_no_end_of_a_lease_and_leaves_record_and_volume(skiff, na
 
 def test_an_agent_that_is_killed_for_memory_is_told(skiff):
     skiff.up("box", "--memory", "24Mi")
-    # What lies in a memory file system is freed with the container only: so the kernel comes to the agent itself.
+    # Files in a memory file system are freed only with the container: so the kernel kills the agent itself.
     fill = "dd if=/dev/zero of=/dev/shm/$0 bs=1M count=40; dd if=/dev/zero of=/dev/shm/1$0 bs=1M count=40"
     skiff("exec", "box", "--mode", "background", "--", "sh", "-c", fill)
     seen = ended(skiff, "out_of_memory")

@@ -1,4 +1,4 @@
-"""What can't become a sandbox is told early, with the reason, and leaves nothing; what ends behind skiff's back is seen."""
+"""skiff reports early, with the reason, what can't become a sandbox, and leaves nothing; it sees what ends behind its back."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from agents import agents_of
 
 
 def all_refused(skiff, *several):
-    """What `up` says of its failures, one for each of these flags, at once; nothing is left."""
+    """The error output of `up` with each of these flags, run at the same time; none leaves a sandbox."""
     processes = [skiff.start("up", f"box-{number}", *flags) for number, flags in enumerate(several)]
     ended = [process.communicate(timeout=100) for process in processes]
     assert [process.returncode for process in processes] == [125] * len(several), ended

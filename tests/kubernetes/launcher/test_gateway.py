@@ -126,7 +126,7 @@ def test_a_gateway_is_found_by_its_name(skiff, router):
         by_name = {"SKIFF_GATEWAY_URL": ""}
         _, err = skiff("exec", "--gateway", "front", "box", "--", "true", status=125, env=by_name)
         assert "no address yet" in err, err
-        # Who makes a sandbox waits for the address as for all else.
+        # `up` waits for the address as for all else.
         later = skiff.start("up", "later", "--pool", "warm", "--gateway", "front", "-q", env=by_name)
         skiff.namespace.wait("sandboxclaim/skiff-later", "condition=Ready")
         assert later.poll() is None

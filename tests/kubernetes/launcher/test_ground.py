@@ -1,4 +1,4 @@
-"""What the other tests stand on: a real node runs what the launcher will make, written out by hand here."""
+"""The other tests rely on this: a real node runs the objects that the launcher will create, written out by hand here."""
 
 import contextlib
 import http.client

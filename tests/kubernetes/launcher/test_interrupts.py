@@ -14,7 +14,7 @@ def runs(pod, kind, container):
     return any(one["name"] == container and "running" in one["state"] for one in pod["status"].get(kind, []))
 
 
-# What makes a phase last, and what is waited for to be in it.
+# {phase: (Pod overrides that make it last, what shows that it has begun)}
 PHASES = {
     "the record is made": ({}, ("configmap/skiff-box", "create")),
     "the pod is made": ({}, ("pod/skiff-box", "create")),

@@ -20,7 +20,7 @@ def test_a_sandbox_is_made_used_and_removed_with_all_that_belongs_to_it(skiff, n
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
     assert skiff("rm", "box")[0] == "box\n"
     assert namespace.of_skiff() == []
-    # One that is not there counts as removed.
+    # A sandbox that does not exist counts as removed.
     assert skiff("rm", "box") == ("", f"skiff: box: there is none (driver pod, namespace {namespace.name})\n")
 
 
@@ -185,7 +185,7 @@ def test_a_policy_for_the_network_is_one_for_all_and_selects_those_who_asked(ski
     selected = policy["spec"]["podSelector"]["matchLabels"]
     for name in ("one", "two"):
         assert selected.items() <= skiff.pod(name)["metadata"]["labels"].items()
-    # One that opens a port of its own has a policy of its own, which goes with it.
+    # A sandbox that opens its own port has its own policy, which is removed with it.
     skiff.up("three", "--network", "deny", "--port", "8080")
     own = namespace.get("networkpolicy", "skiff-three-net")["spec"]
     assert [port["port"] for port in own["ingress"][0]["ports"]] == [7070, 8080] and own.get("egress", []) == []

@@ -23,7 +23,7 @@ def cluster():
 
 @pytest.fixture(autouse=True)
 def watchdog(cluster):
-    """Whoever removes the Pods of a node that is gone takes his time."""
+    """The controller that removes the Pods of a lost node takes its time."""
     with watchdogs.at_most(seconds=480):
         yield
 
@@ -100,7 +100,7 @@ def test_a_node_that_is_silent_and_then_gone(skiff, cluster, namespace, make):
     try:
         cluster.kill("kubelet")
         try:
-            # What the node's controller does when it has heard nothing for long.
+            # The node's controller adds this taint when it has heard nothing for long.
             cluster.kubectl("taint", "node", NODE, "node.kubernetes.io/unreachable=:NoExecute")
             seen = until(lambda: (now := skiff.json("ps", "one"))["state"] == "failed" and now, 60, "that it is told")
             assert seen["details"]["ended_by"] == "node_lost" and "skiff rm --force" in seen["reason"], seen

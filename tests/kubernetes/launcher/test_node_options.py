@@ -50,7 +50,7 @@ def test_a_sandbox_runs_by_the_runtime_of_its_class(skiff):
     """The node has one runtime, which a class names by its handler, as one of gVisor would."""
     name = f"class-{skiff.namespace.name}"
     assert name in skiff("up", "box", "--runtime-class", name, status=125)[1], "there is none yet"
-    # What the class adds is seen in the Pod.
+    # The Pod shows what the class adds.
     skiff.cluster.api.create({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": name},
                               "handler": "runc", "overhead": {"podFixed": {"memory": "1Mi"}}})
     try:

@@ -1,4 +1,4 @@
-"""What operators need: keys that can be changed, a doctor whose advice helps, deploy/base, and traces of a bring-up."""
+"""Operators need these: keys that can be rotated, a doctor whose advice helps, deploy/base, and traces of a bring-up."""
 
 import json
 import pathlib

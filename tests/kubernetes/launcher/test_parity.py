@@ -1,4 +1,4 @@
-"""What other systems offer at the launcher and their users will look for, each by its name there, where no other file has
+"""Features of other systems' launchers that their users will look for, each by its name there, where no other file has
 it: test_life.py and test_use.py name those that they show."""
 
 import datetime
@@ -179,7 +179,7 @@ def test_kubebox_load_balancer_with_external_address(skiff):
     assert up.returncode == 0, err
     described = skiff.json("describe", "box")
     assert json.loads(told)["details"]["external_address"] == described["details"]["external_address"] == "203.0.113.7"
-    # Nothing goes over it in clear text unless somebody says so.
+    # skiff sends clear text over it only if a flag says so.
     assert described["reached"]["by"] == "port-forward"
 
 

@@ -132,7 +132,7 @@ def deployed(cluster):
 
 @pytest.fixture
 def operator(deployed, tmp_path):
-    """Whoever may do everything, in the namespace of the tenant."""
+    """A user who may do everything in the namespace of the tenant."""
     client = Skiff(tmp_path, deployed.tenant)
     yield client
     client.finish()
@@ -143,7 +143,7 @@ def operator(deployed, tmp_path):
 
 
 def replica_reaches(deployed, *places):
-    """What a replica may connect to: asked by a shell in its Pod, as its image has none."""
+    """The places that a replica may connect to: asked by a shell in its Pod, as its image has none."""
     name = deployed.pods()[0]["metadata"]["name"]
     has_shell = deployed.home.get("pod", name)["spec"].get("ephemeralContainers")
     if not has_shell:
@@ -169,7 +169,7 @@ def test_sandboxes_of_tenants_are_reached_by_the_server_alone(deployed, operator
         return deployed.curl("POST", f"/s/{made[0]}/7070/v1/run", key, line, "application/octet-stream")
 
     assert run("echo hello") == "hello\n"
-    # Nor do they reach each other, though they may connect to the stranger.
+    # They do not reach each other either, though they may connect to the stranger.
     others = [*places[1:], (strangers[0].address, 80)]
     comes_to([False, False, False, True], lambda: answers(run(asking(*others))), "a sandbox")
     for name in made:

@@ -46,7 +46,7 @@ def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skif
     assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
     found = skiff.namespace.of_skiff()
     assert [one.partition("/")[0] for one in found] == ["ConfigMap", "Pod", "Pod"], found
-    # What died while it waited is replaced by who looks next.
+    # The next command replaces a Pod that died while it waited.
     skiff.namespace.kubectl("delete", "pod", "skiff-pool-warm-0", "--grace-period=0", "--force")
     assert pool_json(skiff, "scale", "warm", "2", "-q")["available"] == 2
     assert BUSYBOX == skiff.namespace.get("pod", "skiff-pool-warm-1")["spec"]["containers"][0]["image"]
@@ -92,7 +92,7 @@ def test_two_processes_that_come_for_the_last_one_never_get_the_same(skiff):
     assert len(set(names)) == 2, names
     assert sum(name.startswith("skiff-pool-warm-") for name in names) >= 1
     for (_, err), name in zip(told, names):
-        # Who had to make one says so.
+        # A command that had to create a sandbox says so.
         assert ("a cold one is made" in err.decode()) == (not name.startswith("skiff-pool-")), (err, name)
     skiff("rm", "one", "two")
 

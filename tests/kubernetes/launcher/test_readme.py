@@ -39,7 +39,7 @@ def test_every_line_about_clusters_prints_what_it_says(document, python, skiff):
 
 
 def test_the_first_lines_for_this_machine_work_here_too(python, skiff):
-    """The same commands on the cluster, the same output. But for an address that leads there from inside only, and files
+    """The commands of the tour print the same output on the cluster, but for an address that leads there from inside only, and files
     that outlive a stop without a volume."""
     ((commands, expected),) = blocks_after("companion", TREE / "docs/tour.md")
     commands = [line for line in commands[2:] if not re.search("curl|stop|start|files", line)]

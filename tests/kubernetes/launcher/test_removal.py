@@ -1,4 +1,4 @@
-"""What `rm` and `gc` remove and what they must not, also while others work on the same sandboxes."""
+"""`rm` and `gc` remove what they should and no more, also while others work on the same sandboxes."""
 
 import contextlib
 import http.server

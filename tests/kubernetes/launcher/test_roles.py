@@ -43,7 +43,7 @@ def works_with_its_role(skiff, folder, *lines, typed=None):
         skiff(*words, env=env, typed=typed)
 
 
-# What is tried in a sandbox that all of these share.
+# Commands that are tried in a sandbox that all of these share.
 USES = {
     "ps": ["ps"],
     "describe": ["describe", "box"],

@@ -208,7 +208,7 @@ def test_a_service_account_needs_no_key_for_its_namespace(world):
     made = ask(token, "POST", "/v1/sandboxes", {})
     assert made.status == 201, made.body
     path = f"/v1/sandboxes/{made.json()['id']}"
-    # What it runs is not shown the token.
+    # The commands in the sandbox do not see the token.
     seen = ask(token, "POST", f"/s/{made.json()['id']}/7070/v1/run", b"env; cat /proc/*/cmdline", **TEXT)
     assert seen.status == 200 and token.encode() not in seen.body
     assert ask(token, "GET", "/metrics").status == 403
@@ -267,7 +267,7 @@ def expected():
 
 
 def read_until_cut(response, kill):
-    """What came before the connection broke; the server is killed when there was some of it."""
+    """The bytes that came before the connection broke; the server is killed after the first ones."""
     data = b""
     try:
         while piece := response.read1(65536):

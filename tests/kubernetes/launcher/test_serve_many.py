@@ -20,8 +20,8 @@ FEW, PAGE, MANY = 100, 500, 1000
 AT_ONCE = 32
 NODES = 5
 ROOM = {"cpu": "1k", "memory": "1Ti", "pods": "10k", "ephemeral-storage": "10Ti"}
-# Of each replica, for each sandbox beyond those before. A list is read from the cluster by pages of 500, each of which is held
-# whole; of what is looked through for leases that are over, the sandboxes are held beyond that. Measured: 35 to 40, and 6 to 11.
+# Memory of each replica in KiB, for each further sandbox. A list is read from the cluster by pages of 500, each of which is held
+# whole; the sandboxes whose leases are checked are held beyond that. Measured: 35 to 40, and 6 to 11.
 MOST_KIB_EACH_OF_A_PAGE, MOST_KIB_EACH = 56, 16
 SECONDS = 800
 
@@ -152,5 +152,5 @@ def test_memory_has_a_bound_for_each_sandbox_and_nothing_of_them_stays(skiff, re
               f"for each {[round(one, 1) for one in each_of_page]}, then {[round(one, 1) for one in each]}")
     assert max(each_of_page) < MOST_KIB_EACH_OF_A_PAGE
     assert max(each) < MOST_KIB_EACH
-    # What is gone leaves nothing behind.
+    # Removed sandboxes leave no memory behind.
     assert all(now <= most * 1.1 for now, most in zip(after, many, strict=True))

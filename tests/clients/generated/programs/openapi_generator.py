@@ -1,4 +1,4 @@
-"""What openapi-generator's `python` makes (the package `skiff`), used. Prints what test_generated_clients.py expects."""
+"""Uses the client that openapi-generator's `python` generates (the package `skiff`). Prints what test_generated_clients.py expects."""
 
 import json
 import os

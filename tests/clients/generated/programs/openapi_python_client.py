@@ -1,4 +1,4 @@
-"""What openapi-python-client makes (the package `skiff_client`), used. Prints what test_generated_clients.py expects."""
+"""Uses the client that openapi-python-client generates (the package `skiff_client`). Prints what test_generated_clients.py expects."""
 
 import io
 import json

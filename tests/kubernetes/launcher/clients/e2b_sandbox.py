@@ -1,4 +1,4 @@
-"""What users of E2B's Python SDK do with a sandbox whose files are on a volume, by the SDK as PyPI has it."""
+"""E2B's Python SDK, as PyPI has it, does what its users do with a sandbox whose files are on a volume."""
 
 from e2b import Sandbox, SandboxQuery, SandboxState
 from e2b.exceptions import NotFoundException, SandboxException
