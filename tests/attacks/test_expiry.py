@@ -22,7 +22,9 @@ LIFE = 10 if os.environ.get("SKIFFD_SANITIZER") else 4  # seconds: enough to ope
 TICKING = "i=0; while sleep 0.05; do echo $((i += 1)); done"
 
 
-class World:
+class Expiring:
+    """An agent, and a token for it that ends soon."""
+
     def __init__(self, start_agent, folder):
         self.signer = Signer(folder)
         self.agent = start_agent("--public-key", self.signer.public, "--sandbox-id", "box-1")
@@ -40,8 +42,8 @@ class World:
 
 
 @pytest.fixture
-def world(start_agent, tmp_path):
-    return World(start_agent, tmp_path)
+def expiring(start_agent, tmp_path):
+    return Expiring(start_agent, tmp_path)
 
 
 def state(agent, cid):
@@ -49,40 +51,40 @@ def state(agent, cid):
     return shown["state"], shown.get("cause")
 
 
-def test_websockets_are_closed(world):
-    agent = world.agent
+def test_websockets_are_closed(expiring):
+    agent = expiring.agent
     (agent.root / "watched").mkdir()
     agent.start(TICKING, id="ticks")
-    with (world.ws("/v1/connect") as many, world.ws("/v1/commands/ticks/attach") as one, world.ws("/v1/shell") as shell,
-          world.ws("/v1/connect") as idle, world.ws("/v1/files:watch?path=watched") as watch):
+    with (expiring.ws("/v1/connect") as many, expiring.ws("/v1/commands/ticks/attach") as one, expiring.ws("/v1/shell") as shell,
+          expiring.ws("/v1/connect") as idle, expiring.ws("/v1/files:watch?path=watched") as watch):
         many.send({"type": "attach", "channel": 1, "id": "ticks", "lossless": True})
         many.send({"type": "start", "channel": 2, "id": "goes", "command": "exec sleep 600"})
         many.send({"type": "start", "channel": 3, "id": "dies", "command": "exec sleep 600", "on_disconnect": "kill"})
         for ws in (many, one, shell, idle, watch):
             assert ws.code() == 4401
             assert ws.socket.close_reason == "the token has expired"
-        assert world.is_over()
+        assert expiring.is_over()
     assert state(agent, "ticks") == state(agent, "goes") == ("running", None)
     assert agent.ended("dies")["cause"] == "killed_by_client"
     until(lambda: all(item["state"] == "ended" for item in agent.request("GET", "/v1/commands").json()["items"]
                       if item["id"] not in ("ticks", "goes")), what="the end of the shell, as for any client that leaves")
     with pytest.raises(websockets.InvalidStatusCode) as refusal:
-        world.ws("/v1/connect")
+        expiring.ws("/v1/connect")
     assert refusal.value.status_code == 401
     (agent.root / "watched").rmdir()
 
 
-def test_streams_say_so_and_end(world):
-    agent = world.agent
+def test_streams_say_so_and_end(expiring):
+    agent = expiring.agent
     (agent.root / "watched").mkdir()
     agent.start(TICKING, id="ticks")
     output, events = "/v1/commands/ticks/output?follow=true", {"Accept": "text/event-stream"}
     start = {"command": TICKING, "mode": "stream"}
-    with (world.stream("GET", output) as lines, world.stream("GET", output, headers=events) as sse,
-          world.stream("GET", "/v1/files:watch?path=watched") as watch,
-          world.stream("POST", "/v1/commands", json={**start, "id": "goes"}) as goes,
-          world.stream("POST", "/v1/commands", json={**start, "id": "dies", "on_disconnect": "kill"}) as dies,
-          world.stream("POST", "/v1/run", body=TICKING.encode()) as octets):
+    with (expiring.stream("GET", output) as lines, expiring.stream("GET", output, headers=events) as sse,
+          expiring.stream("GET", "/v1/files:watch?path=watched") as watch,
+          expiring.stream("POST", "/v1/commands", json={**start, "id": "goes"}) as goes,
+          expiring.stream("POST", "/v1/commands", json={**start, "id": "dies", "on_disconnect": "kill"}) as dies,
+          expiring.stream("POST", "/v1/run", body=TICKING.encode()) as octets):
         for stream in (lines, goes, dies):
             *before, last = stream.events()
             assert {event["type"] for event in before} <= {"started", "output"} and len(before) > 1
@@ -92,18 +94,18 @@ def test_streams_say_so_and_end(world):
             assert (kind, last["code"]) == ("error", "unauthenticated")
         with pytest.raises(ConnectionError):  # as a body that was cut: it has no events
             octets.read()
-        assert world.is_over()
+        assert expiring.is_over()
     assert state(agent, "goes") == ("running", None)
     assert agent.ended("dies")["cause"] == "killed_by_client"
     (agent.root / "watched").rmdir()
 
 
-def test_a_busy_folder_is_no_longer_told_about(world):
+def test_a_busy_folder_is_no_longer_told_about(expiring):
     """Its watcher always has something to read."""
-    agent = world.agent
+    agent = expiring.agent
     (agent.root / "watched").mkdir()
     agent.start("cd watched; while :; do : > f; rm f; done", id="busy")
-    with (world.ws("/v1/files:watch?path=watched") as ws, world.stream("GET", "/v1/files:watch?path=watched") as stream):
+    with (expiring.ws("/v1/files:watch?path=watched") as ws, expiring.stream("GET", "/v1/files:watch?path=watched") as stream):
         assert ws.code() == 4401
         assert list(stream.sse())[-1][1] == "error"
     agent.request("DELETE", "/v1/commands/busy")
@@ -113,16 +115,16 @@ def test_a_busy_folder_is_no_longer_told_about(world):
 
 
 @pytest.mark.parametrize("subprotocol", ["skiff.v1.json", "skiff.v1.binary"])
-def test_no_message_is_taken_from_a_client_that_does_not_read(world, subprotocol):
+def test_no_message_is_taken_from_a_client_that_does_not_read(expiring, subprotocol):
     """Output on its way to the client delays the close frame, but not the end."""
-    agent = world.agent
-    with agent.raw_ws("/v1/connect", {"Authorization": f"Bearer {world.token}",
+    agent = expiring.agent
+    with agent.raw_ws("/v1/connect", {"Authorization": f"Bearer {expiring.token}",
                                       "Sec-WebSocket-Protocol": subprotocol}) as ws:
         ws.send(1, json.dumps({"type": "start", "channel": 1, "id": "flood", "command": "exec cat /dev/zero"}).encode())
         ws.send(1, json.dumps({"type": "start", "channel": 2, "id": "reads", "command": "read x; touch $x",
                                "stdin_open": True}).encode())
         until(lambda: agent.request("GET", "/v1/commands/reads").status == 200, what="the two commands")
-        until(world.is_over, what="the end of the token")
+        until(expiring.is_over, what="the end of the token")
         if subprotocol == "skiff.v1.binary":
             ws.send(2, binary_stdin(b"taken\n", channel=2))
         else:
@@ -134,10 +136,10 @@ def test_no_message_is_taken_from_a_client_that_does_not_read(world, subprotocol
     agent.request("DELETE", "/v1/commands/flood")
 
 
-def test_no_command_begins_after_the_end(world):
+def test_no_command_begins_after_the_end(expiring):
     """Whatever races with the close frame."""
-    agent = world.agent
-    with world.ws("/v1/connect") as ws:
+    agent = expiring.agent
+    with expiring.ws("/v1/connect") as ws:
         try:
             while True:
                 ws.send({"type": "start", "channel": 1, "command": "sleep 0.01"})
@@ -146,18 +148,18 @@ def test_no_command_begins_after_the_end(world):
             pass
         assert ws.code() == 4401
     started = [item["started_at"] for item in agent.request("GET", "/v1/commands?limit=1000").json()["items"]]
-    end = datetime.datetime.fromtimestamp(world.end, datetime.UTC)
+    end = datetime.datetime.fromtimestamp(expiring.end, datetime.UTC)
     assert started and max(map(datetime.datetime.fromisoformat, started)) <= end
 
 
-def test_stdin_that_comes_in_pieces_is_taken_up_to_the_end(world):
-    agent = world.agent
+def test_stdin_that_comes_in_pieces_is_taken_up_to_the_end(expiring):
+    agent = expiring.agent
     agent.start("exec cat", id="cat", stdin_open=True)
-    headers = agent.headers({"Transfer-Encoding": "chunked"}, token=world.token)
+    headers = agent.headers({"Transfer-Encoding": "chunked"}, token=expiring.token)
     with agent.connect() as sock:
         sock.sendall(request_bytes("POST", "/v1/commands/cat/stdin", headers, b"7\r\nbefore\n\r\n"))
         until(lambda: agent.request("GET", "/v1/commands/cat/output").body.count(b"before"), what="the first piece")
-        until(world.is_over, what="the end of the token")
+        until(expiring.is_over, what="the end of the token")
         sock.sendall(b"6\r\nafter\n\r\n")
         with Stream(sock) as answer:
             refused = answer.answer()
@@ -183,8 +185,8 @@ UNFINISHED = {  # what is asked for, and how its body begins
 
 
 @pytest.mark.parametrize("pace", ["pauses", "trickles", "chunked"])
-def test_bodies_that_are_not_there_at_the_end_are_refused(world, pace):
-    agent, waiting = world.agent, {}
+def test_bodies_that_are_not_there_at_the_end_are_refused(expiring, pace):
+    agent, waiting = expiring.agent, {}
     with contextlib.ExitStack() as all_:
         for what, (method, path, piece) in UNFINISHED.items():
             framing = {"Transfer-Encoding": "chunked"} if pace == "chunked" else {"Content-Length": str(len(piece) + 60_000)}
@@ -192,15 +194,15 @@ def test_bodies_that_are_not_there_at_the_end_are_refused(world, pace):
             if pace == "chunked":
                 piece = b"%x\r\n%s\r\n" % (len(piece), piece)
             waiting[what] = sock = all_.enter_context(agent.connect())
-            sock.sendall(request_bytes(method, path, agent.headers({**framing, **kind}, token=world.token), piece))
+            sock.sendall(request_bytes(method, path, agent.headers({**framing, **kind}, token=expiring.token), piece))
 
         def answered(sock):
-            if pace == "trickles" and not world.is_over():
+            if pace == "trickles" and not expiring.is_over():
                 sock.sendall(b" ")
             return select.select([sock], [], [], 0)[0]
 
         until(lambda: all([answered(sock) for sock in waiting.values()]), what="all answers")
-        assert world.is_over()
+        assert expiring.is_over()
         for what, sock in waiting.items():
             with Stream(sock, UNFINISHED[what][0]) as answer:
                 refused = answer.answer()
@@ -211,57 +213,57 @@ def test_bodies_that_are_not_there_at_the_end_are_refused(world, pace):
     assert agent.request("GET", "/v1/commands").json()["items"] == []
 
 
-def test_an_append_keeps_what_came_in_time(world):
+def test_an_append_keeps_what_came_in_time(expiring):
     """As one whose client has left: it can be resumed."""
-    agent, block = world.agent, b"x" * (1 << 20)
-    headers = agent.headers({"Content-Length": str(2 * len(block))}, token=world.token)
+    agent, block = expiring.agent, b"x" * (1 << 20)
+    headers = agent.headers({"Content-Length": str(2 * len(block))}, token=expiring.token)
     with agent.connect() as sock:
         sock.sendall(request_bytes("PATCH", "/v1/files/f?append=true", headers, block))
         until(lambda: (agent.root / "f").exists() and (agent.root / "f").stat().st_size == len(block), what="the first half")
-        until(world.is_over, what="the end of the token")
+        until(expiring.is_over, what="the end of the token")
         sock.sendall(block)
         with Stream(sock, "PATCH") as answer:
             answer.answer().problem(401, "unauthenticated")
     assert (agent.root / "f").read_bytes() == block
 
 
-def test_an_answer_that_was_asked_for_in_time_is_given(world):
+def test_an_answer_that_was_asked_for_in_time_is_given(expiring):
     """One answer is not a stream: a client may have a new token for each request."""
-    done = world.agent.request("POST", "/v1/commands", token=world.token, json={
-        "command": f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done; echo done"})
-    assert world.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"
+    done = expiring.agent.request("POST", "/v1/commands", token=expiring.token, json={
+        "command": f"while [ $(date +%s) -le {int(expiring.end) + 1} ]; do sleep 0.05; done; echo done"})
+    assert expiring.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"
 
 
-def test_what_is_open_at_mcp_ends_without_an_answer(world):
-    agent = world.agent
+def test_what_is_open_at_mcp_ends_without_an_answer(expiring):
+    agent = expiring.agent
     long = {"name": "run_command", "arguments": {"command": "exec sleep 600"}}
-    client, newest = Mcp(agent, token=world.token), Mcp(agent, NEWEST, token=world.token)
+    client, newest = Mcp(agent, token=expiring.token), Mcp(agent, NEWEST, token=expiring.token)
     with (client.news() as news, client.stream("tools/call", long) as call,
           newest.stream("subscriptions/listen", {"notifications": {}}) as listening,
           newest.stream("tools/call", long) as stateless):
         for stream in (news, call, listening, stateless):
             assert not [message for _, message in events(stream) if message and "result" in message]
-        assert world.is_over()
+        assert expiring.is_over()
     for late in (client, newest):
         agent.request("POST", "/mcp", json=late.message("tools/call", long), headers=late.headers(
-            late.message("tools/call", long)), token=world.token).problem(401, "unauthenticated")
+            late.message("tools/call", long)), token=expiring.token).problem(401, "unauthenticated")
     # As for any client that leaves: a request of the newest revision takes its command along.
     until(lambda: sorted(item["state"] for item in agent.request("GET", "/v1/commands").json()["items"]) ==
           ["ended", "running"], what="the end of the stateless one's command")
 
 
-def test_no_further_call_of_a_batch_begins_after_the_end(world):
-    agent, revision = world.agent, "2025-03-26"
-    mine = world.signer.token(exp=world.end, sub="me")
+def test_no_further_call_of_a_batch_begins_after_the_end(expiring):
+    agent, revision = expiring.agent, "2025-03-26"
+    mine = expiring.signer.token(exp=expiring.end, sub="me")
     client = Mcp(agent, revision, token=mine)
-    wait = f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done"
+    wait = f"while [ $(date +%s) -le {int(expiring.end) + 1} ]; do sleep 0.05; done"
     batch = [client.message("tools/call", {"name": "run_command", "arguments": {"command": line}})
              for line in (wait, "touch taken")]
     with agent.stream("POST", "/mcp", json=batch, headers=client.headers(), token=mine) as stream:
         assert not [one for _, one in events(stream) if one]
-        assert world.is_over()
+        assert expiring.is_over()
     # Another token of the same name hears what became of it.
-    client.token = world.signer.token(sub="me")
+    client.token = expiring.signer.token(sub="me")
     with client.news("1-0") as stream:
         answers = next(message for _, message in events(stream) if message)
     assert ["result" in one for one in answers] == [True, False], answers

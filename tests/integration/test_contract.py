@@ -87,7 +87,7 @@ def test_the_words_on_the_wire_are_those_promised(served, agent):
 # --- every route is asked ---
 
 
-class World:
+class PreparedAgent:
     """An agent with something of everything that a route can be asked about, and a credential for each scope."""
 
     MOST_COMMANDS = 2
@@ -364,8 +364,8 @@ def port():
 
 
 def test_every_route_answers_as_promised(start_agent, port):
-    world = World(start_agent, port)
-    documented = operations(world.agent.request("GET", "/openapi.json").json())
+    prepared = PreparedAgent(start_agent, port)
+    documented = operations(prepared.agent.request("GET", "/openapi.json").json())
     owed = {(name, *what) for name, route in PROMISED.routes.items() for what in
             [*((status, kind) for status, kinds in route.answers.items() for kind in kinds or [None]),
              *(problem for problem, asked in route.problems.items() if asked)]}
@@ -373,12 +373,12 @@ def test_every_route_answers_as_promised(start_agent, port):
         route = PROMISED.routes[key.removesuffix(" again")]
         responses = documented[route.name]["responses"]
         if route.name.endswith("/resize"):
-            until(lambda: world.live() < world.MOST_COMMANDS, what="room for a command")
-            world.agent.start("exec sleep 600", id="screen", tty={})
+            until(lambda: prepared.live() < prepared.MOST_COMMANDS, what="room for a command")
+            prepared.agent.start("exec sleep 600", id="screen", tty={})
         for status, what, how in requests:
             if route.name in STARTERS and what != "too_many_commands":
-                until(lambda: world.live() < world.MOST_COMMANDS, what="room for a command")
-            got = world.ask(route, how, world.tokens[route.scope])
+                until(lambda: prepared.live() < prepared.MOST_COMMANDS, what="room for a command")
+            got = prepared.ask(route, how, prepared.tokens[route.scope])
             kind, code = (what, None) if status < 400 else ("application/problem+json", what)
             if how.get("upgrade") and status >= 400:
                 kind = code = None  # all that its client tells of a refusal is the status
@@ -386,14 +386,14 @@ def test_every_route_answers_as_promised(start_agent, port):
             assert str(status) in responses, (route.name, status)
             owed.discard((route.name, status, what))
         if route.name.endswith("/attach"):
-            world.agent.request("DELETE", "/v1/commands/screen")
+            prepared.agent.request("DELETE", "/v1/commands/screen")
         if route.scope:
             first = {key: value for key, value in requests[0][2].items() if key != "upgrade"}
-            assert world.ask(route, first, None)[::2] == (401, "unauthenticated"), route.name
+            assert prepared.ask(route, first, None)[::2] == (401, "unauthenticated"), route.name
             if LESSER[route.scope]:
-                assert world.ask(route, first, world.tokens[LESSER[route.scope]])[::2] == (403, "insufficient_scope"), route.name
+                assert prepared.ask(route, first, prepared.tokens[LESSER[route.scope]])[::2] == (403, "insufficient_scope"), route.name
     assert not owed, "promised and not asked for: add rows of these to ASKED in tests/integration/test_contract.py"
-    (world.agent.root / "watched").rmdir()  # or the agent keeps it open for a watcher that comes back
+    (prepared.agent.root / "watched").rmdir()  # or the agent keeps it open for a watcher that comes back
 
 
 def test_what_any_request_can_meet_is_as_promised(agent):

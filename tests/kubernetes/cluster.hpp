@@ -91,7 +91,7 @@ class Cluster {
 /// The cluster that tests/kubernetes/main.cpp has started.
 Cluster& cluster();
 
-/// What find_access gives for one of the cluster's contexts.
+/// The access that find_access finds for one of the cluster's contexts.
 inline kube::Access access_as(const std::string& context) {
   kube::AccessOptions options;
   options.kubeconfig = cluster().kubeconfig();

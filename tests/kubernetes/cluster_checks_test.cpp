@@ -1,4 +1,4 @@
-// What doctor finds in a real control plane, and that what it advises helps.
+// doctor examines a real control plane, and its advice helps.
 #include "container/cluster/checks.hpp"
 
 #include <algorithm>

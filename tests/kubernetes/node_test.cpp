@@ -1,4 +1,5 @@
-// What goes through the real API server to a node. The node is a canned one: see tests/container/kube/canned_node.hpp.
+// Requests that go through the real API server to a node. The node is a canned one: see
+// tests/container/kube/canned_node.hpp.
 #include <gtest/gtest.h>
 
 #include <array>

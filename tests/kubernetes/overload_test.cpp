@@ -1,4 +1,4 @@
-// What the client makes of a real API server that refuses work: priority and fairness, set up for one user.
+// The client meets a real API server that refuses work: priority and fairness, set up for one user.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -60,7 +60,7 @@ Task<> say_ready(kube::Client* client, Object pod) {
                     {"podIP", "10.0.0.1"},
                     {"podIPs", json::array({{{"ip", "10.0.0.1"}}})},
                     {"conditions", json::array({{{"type", "Ready"}, {"status", "True"}}})}};
-  // One that is gone meanwhile needs it no more.
+  // A Pod that is gone meanwhile needs no status.
   (void)co_await client->patch(kube::kPods, pod.namespace_name(), pod.name(), kube::PatchKind::merge,
                                {{"status", status}}, "status");
 }
@@ -178,7 +178,7 @@ Task<> live_of_a_pool(Executor executor) {
   co_await kubelet.stop();
 }
 
-/// What several clients that claim at the same time have got.
+/// The Pods that several clients have got that claim at the same time.
 struct Race {
   std::vector<Launcher*> clients;
   std::multiset<std::string> won;

@@ -6,7 +6,7 @@
 
 #include "protocol/websocket/socket.hpp"
 
-/// What an agent sends on /v1/connect.
+/// Frames that an agent sends on /v1/connect.
 namespace skiff::test {
 
 inline protocol::WebSocket::Message text_frame(std::string_view text) {

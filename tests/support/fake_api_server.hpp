@@ -44,11 +44,11 @@ class FakeApiServer {
     std::string text = {};  ///< the body
     Json body = {};         ///< null when there is none, or no JSON
 
-    /// Of this method, and the path ends so: "DELETE", "/pods/a".
+    /// Whether it has this method and its path ends so: "DELETE", "/pods/a".
     [[nodiscard]] bool is(std::string_view verb, std::string_view path_end) const {
       return method == verb && path.ends_with(path_end);
     }
-    /// Of the query; empty when it is not there.
+    /// The parameter of the query; empty when it is missing.
     [[nodiscard]] std::string parameter(const std::string& name) const;
     [[nodiscard]] bool is_watch() const { return query.contains("watch"); }
     [[nodiscard]] bool is_dry_run() const { return query.contains("dryRun"); }
@@ -105,7 +105,7 @@ class FakeApiServer {
               const std::function<void(Json& object)>& edit);
   /// Removes it whatever holds it, and what it owns.
   void erase(const Resource& resource, std::string_view namespace_name, std::string_view name);
-  /// What a kubelet writes of a Pod whose containers are ready.
+  /// Sets the status that a kubelet writes for a Pod whose containers are ready.
   static void make_ready(Json& pod);
 
   /// All that came, in order.
@@ -118,7 +118,7 @@ class FakeApiServer {
  private:
   /// "api/v1", "pods", "default", "a".
   using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  /// What a path leads to.
+  /// The resource that a path names.
   struct ResourcePath {
     std::string api = {};
     std::string plural = {};
@@ -130,8 +130,8 @@ class FakeApiServer {
   struct Change {
     std::uint64_t version = 0;
     Key key = {};
-    Json before = {};  ///< null: was not there
-    Json after = {};   ///< null: is no more
+    Json before = {};  ///< null: it did not exist
+    Json after = {};   ///< null: it was deleted
   };
 
   static Key key_of(const Resource& resource, std::string_view namespace_name, std::string_view name);

@@ -16,7 +16,7 @@
 #include "fs/path/tree.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-/// What tests of files share: real directories, and a tree over them.
+/// Helpers that tests of files share: real directories, and a tree over them.
 namespace skiff::test {
 
 inline void put(const std::filesystem::path& path, std::string_view bytes) {

@@ -9,7 +9,7 @@
 
 namespace skiff::test {
 
-/// As long as it lives, its thread is interrupted again and again by a signal whose handler does nothing, so that what
+/// Interrupts its thread, while it lives, again and again by a signal whose handler does nothing, so that a call that
 /// waits in a system call there sees EINTR. Not by setitimer(2): the harness has that one.
 class Interruptions {
  public:

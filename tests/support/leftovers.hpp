@@ -19,7 +19,7 @@
 namespace skiff::test {
 
 /// Fails the test case that leaves something behind: an open descriptor, a living child process, a file in $TMPDIR.
-/// What remains once the whole program has ended (orphans, daemons) is tests/support/leak_check.py's to find.
+/// tests/support/leak_check.py finds what remains once the whole program has ended (orphans, daemons).
 class Leftovers : public testing::EmptyTestEventListener {
   // Descriptors of /dev/null are not counted: the first launch of a process fills the gaps below its children's with
   // them.
@@ -33,7 +33,7 @@ class Leftovers : public testing::EmptyTestEventListener {
     files_ = files();
   }
   void OnTestEnd(const testing::TestInfo& test) override {
-    // What a failed one leaves is what it did not come to: its failure is what is to be read.
+    // A failed test did not reach its clean-up: the report shows its failure alone.
     if (test.result()->Failed()) return;
     for (const auto& [number, target] : descriptors()) {
       if (!descriptors_.contains(number)) ADD_FAILURE() << "left open: descriptor " << number << ", " << target;
@@ -63,8 +63,8 @@ class Leftovers : public testing::EmptyTestEventListener {
     return open;
   }
 
-  /// Of all threads: a child belongs to the one that made it. Without those that have ended: orphans that came to this
-  /// process because a test adopts them are reaped with it.
+  /// The children of all threads: a child belongs to the one that created it. Without ended ones: orphans that came to
+  /// this process because a test adopts them are reaped with it.
   static std::set<std::string> living_children() {
     std::set<std::string> pids;
     std::error_code ignored;

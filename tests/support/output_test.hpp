@@ -17,7 +17,7 @@
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-/// What tests of output logs share.
+/// Helpers that tests of output logs share.
 namespace skiff::test {
 
 inline constexpr std::size_t kKiB = 1024;

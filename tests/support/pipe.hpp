@@ -15,7 +15,7 @@ struct Pipe {
   UniqueFd write;
 };
 
-/// Neither end is inherited by a program that is started.
+/// A program that is started inherits neither end.
 inline Pipe create_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) std::abort();

@@ -29,7 +29,7 @@
 ///
 /// `CO_TEST(Suite, Name, Fixture& on) { ... }` gives the body a Fixture that is made of the executor. Before the body
 /// its `begin()` runs, if it has one; after it `stop()` or `close()`, also where a CO_ASSERT_TRUE has ended the body.
-/// What the body has on its frame is gone by then.
+/// The variables of the body are destroyed by then.
 ///
 /// ASSERT_* hold a plain `return`, which a coroutine can't have: use `CO_ASSERT_TRUE(condition) << ...` (ends the body)
 /// or EXPECT_*. A test with a fixture calls `skiff::test::run_on_reactor(task_function)` from its TEST_F.
@@ -120,9 +120,9 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
   }
 }
 
-/// The body of a test with a world.
+/// The body of a test with a fixture.
 template <class Fixture>
-Task<> run_in_world(Executor executor, Task<> (*body)(Executor, Fixture&)) {
+Task<> run_with_fixture(Executor executor, Task<> (*body)(Executor, Fixture&)) {
   Fixture fixture{executor};
   if constexpr (requires { fixture.begin(); }) co_await fixture.begin();
   co_await finally([&] { return body(executor, fixture); },
@@ -136,7 +136,7 @@ Task<> run_in_world(Executor executor, Task<> (*body)(Executor, Fixture&)) {
 }
 template <class Fixture>
 void run_on_reactor(Task<> (*body)(Executor, Fixture&)) {
-  run_on_reactor([body](Executor executor) { return run_in_world(std::move(executor), body); });
+  run_on_reactor([body](Executor executor) { return run_with_fixture(std::move(executor), body); });
 }
 
 /// Waits while the reactor goes on, between two looks at what tells nobody of its change.

@@ -17,14 +17,14 @@ namespace {
 // A turn is what happens between two calls of epoll_wait(2). It may not use the processor for longer than this, on a
 // machine with whatever load.
 constexpr long kMostUsed = 20'000'000;  // nanoseconds
-// Nor may it give the processor up for longer, but for a lock: that is held for a few instructions, though on a busy
-// machine whoever holds it may lose the processor. What is shorter than this are locks of the kernel, as of the memory
+// A turn may not give the processor up for longer, but for a lock: that is held for a few instructions, though on a
+// busy machine its holder may lose the processor. Shorter waits are for locks of the kernel, such as that of the memory
 // map.
 constexpr long kMostWaited = 250'000'000;
 
 long waits_for_locks = 0;  ///< of the reactor, so far
 
-/// Of this thread, so far.
+/// The resources that this thread has used so far.
 struct Used {
   long switches = 0;  ///< given up by itself, but for locks
   long reads = 0;     ///< pages that had to come from disk: those of the program itself are not its doing
@@ -102,7 +102,7 @@ extern "C" int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
 }
 
 #if defined(SKIFF_STATIC)
-// What malloc(3) waits in.
+// malloc(3) waits in this function.
 extern "C" void __real___lll_lock_wait_private(int* futex);
 
 extern "C" void __wrap___lll_lock_wait_private(int* futex) {

@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   if (strcmp(word, "unmark-child") == 0) return unmarked_child(0);
   if (strcmp(word, "unmark-session") == 0) return unmarked_child(1);
   if (strcmp(word, "lower-soft-mark") == 0) {
-    // What a process may do to the mark without meaning harm: the soft limit is its own.
+    // A harmless process may change the mark so: the soft limit is its own.
     struct rlimit limit;
     getrlimit(RLIMIT_RTTIME, &limit);
     limit.rlim_cur = 1000000;

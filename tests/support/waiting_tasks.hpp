@@ -67,7 +67,7 @@ using Frame = boost::asio::detail::awaitable_frame_base<Executor>;
 /// Below all others; it knows the one on top.
 using LowestFrame = boost::asio::detail::awaitable_frame<boost::asio::detail::awaitable_thread_entry_point, Executor>;
 
-// What Asio keeps to itself. An explicit instantiation may name a private member.
+// The private members of Asio. An explicit instantiation may name them.
 struct OpenFrame : Frame {
   static constexpr auto kCaller = &OpenFrame::caller_;
   static constexpr auto kHandle = &OpenFrame::coro_;

@@ -174,7 +174,7 @@ CO_TEST(AgentClient, GathersTheItemsOfAllPages) {
   co_await agent.server.stop();
 }
 
-/// Of a list that has this page again and again.
+/// The error of a list whose every page is `page`.
 Task<std::string> error_of_items(Executor executor, std::string page) {
   fakes::LyingAgent agent{executor};
   agent.rest = [&](const protocol::HttpRequest&) { return protocol::HttpResponse{.body = page}; };

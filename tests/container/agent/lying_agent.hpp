@@ -20,7 +20,7 @@
 
 namespace skiff::container::fakes {
 
-/// What leads to a server on this machine.
+/// The endpoint of a server on this machine.
 inline Endpoint endpoint_at(Executor executor, protocol::Address address) {
   Endpoint endpoint{.url = "http://agent", .token = [] { return "token"; }};
   endpoint.client.host = "agent";
@@ -49,7 +49,7 @@ class LyingAgent {
   std::deque<Visit> visits = {};
   /// Everything but /v1/connect.
   std::function<protocol::HttpResponse(const protocol::HttpRequest& request)> rest = {};
-  /// What it was asked for on each connection.
+  /// The first message of the client on each connection.
   std::vector<nlohmann::json> asked = {};
   /// How many there were when it was asked, that one included.
   std::vector<int> open = {};

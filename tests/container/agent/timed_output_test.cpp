@@ -8,7 +8,7 @@
 namespace skiff::container {
 namespace {
 
-/// What is made of an answer of the agent.
+/// The output that an answer of the agent is read as.
 Task<Result<std::vector<TimedOutput>>> timed_output_of(Executor executor, std::string body, std::string* asked) {
   fakes::LyingAgent agent{executor};
   agent.rest = [&](const protocol::HttpRequest& request) {

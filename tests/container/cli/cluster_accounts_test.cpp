@@ -14,7 +14,7 @@ using fakes::FakeCluster;
 using fakes::FakeRequest;
 using nlohmann::json;
 
-/// What the API server says of a token.
+/// The API server answers each review of a token with `status`.
 void answer_reviews(FakeCluster& fake, json status) {
   fake.server.before = [status = std::move(status)](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (!request.is("POST", "/apis/authentication.k8s.io/v1/tokenreviews")) return std::nullopt;

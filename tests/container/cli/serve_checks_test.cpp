@@ -21,7 +21,7 @@ using serve::KeyRing;
 using test::answer;
 using test::CannedServer;
 
-/// What is to be read, or why it can't be.
+/// A store of these keys, or with this error.
 class GivenKeys final : public serve::KeyStore {
  public:
   explicit GivenKeys(Result<KeyRing> ring) : ring_{std::move(ring)} {}
@@ -193,7 +193,7 @@ CO_TEST(ServeChecks, CompareTheClockOfTheServer) {
   co_await server.stop();
 }
 
-/// What ends TLS for names below box.test.
+/// A proxy that ends TLS for names below box.test.
 struct Front {
   Front(Executor executor, unsigned status, std::string body)
       : context{protocol::TlsContext::server({.certificate_file = directory.write("cert", certificate.certificate_pem),

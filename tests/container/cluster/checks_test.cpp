@@ -1,4 +1,4 @@
-// What the real API server can't be made to show (tests/kubernetes/cluster_checks_test.cpp has the rest).
+// Findings that a real API server can't be made to show (tests/kubernetes/cluster_checks_test.cpp has the rest).
 #include "container/cluster/checks.hpp"
 
 #include <algorithm>

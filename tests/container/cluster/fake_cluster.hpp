@@ -50,14 +50,14 @@ inline ReachOptions through_the_proxy() {
   return {.only = Way::proxy};
 }
 
-/// What a skiffd answers to what it does not do.
+/// A skiffd's answer to a request that it refuses.
 inline FakeAnswer agent_refusal(unsigned status, std::string problem) {
   return {.status = status, .body = std::move(problem), .headers = {{"Content-Type", "application/problem+json"}}};
 }
 
 inline void ignore_progress(Phase, std::string_view) {}
 
-/// What `create` wants to know of a sandbox, at least.
+/// The least that `create` needs to know of a sandbox.
 inline SandboxSpec plain_spec(std::string name) {
   SandboxSpec spec{.name = std::move(name), .image = "busybox", .owner = "ann"};
   spec.pod.agent_image = "agent:1";

@@ -4,7 +4,7 @@
 
 namespace skiff::test {
 
-/// Of the sandbox "s-1" in the namespace "ns".
+/// The context of the sandbox "s-1" in the namespace "ns".
 inline container::ManifestContext manifest_context() {
   container::ManifestContext context;
   context.namespace_name = "ns";

@@ -143,7 +143,7 @@ TEST(RbacOfServe, MayNotLookAroundNorChangeWhatIsNotItsOwn) {
   }
 }
 
-/// What whoever sends it must be allowed: an `ApiRule` with one verb. Its name is that of the object.
+/// The right that the sender of a request needs: an `ApiRule` with one verb. Its name is that of the object.
 ApiRule right_of(const fakes::FakeRequest& request) {
   std::vector<std::string> parts;
   for (std::size_t at = 1; at <= request.path.size();) {

@@ -153,7 +153,7 @@ CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress, FakeCluster& fake) {
   EXPECT_TRUE(found.has_value()) << found.error().message;
 }
 
-/// What stands before agents behind TLS, for 127.0.0.1 and box.test.
+/// A router before agents that speaks TLS, for 127.0.0.1 and box.test.
 struct TlsRouter {
   explicit TlsRouter(Executor executor)
       : context{protocol::TlsContext::server({.certificate_file = directory.write("cert", certificate.certificate_pem),
@@ -284,7 +284,7 @@ CO_TEST(Reach, WaitsForNothingThatWillNotPass, FakeCluster& fake) {
 }
 
 CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire, FakeCluster& fake) {
-  // One that has expired whenever it is asked for.
+  // A credential that has always expired already.
   const std::string credential =
       R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"run-$n",)"
       R"("expirationTimestamp":"2001-01-01T00:00:00Z"}})";

@@ -5,7 +5,7 @@
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/reactor_test.hpp"
 
-// What the real API server does is tested in tests/kubernetes; here only what it can't be made to do.
+// tests/kubernetes tests with a real API server; these are the answers that it can't be made to give.
 namespace skiff::kube {
 namespace {
 

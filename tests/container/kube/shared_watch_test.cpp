@@ -13,7 +13,7 @@
 #include "tests/support/fake_api_server.hpp"
 #include "tests/support/reactor_test.hpp"
 
-// The same with a real API server, and with one that is killed, is in tests/kubernetes.
+// tests/kubernetes has watches of a real API server, and of one that is killed.
 namespace skiff::kube {
 namespace {
 

@@ -48,7 +48,7 @@ Spawn shell(const std::string& script) {
   return {.argv = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin", "A=b c"}};
 }
 
-/// What it prints, once it has ended.
+/// The output of the program, once it has ended.
 std::string printed_by(Spawn plan) {
   Pipe output = create_pipe();
   plan.output = output.write.get();
@@ -92,7 +92,7 @@ TEST(Spawn, TellsWhyItStartedNothingAndLeavesNothing) {
   EXPECT_EQ(test::open_descriptors(), before);
 }
 
-/// As long as it lives, its signal is ignored here. By the system call: the C library keeps 32 and 33 for itself.
+/// Ignores a signal while it lives. It uses the system call: the C library keeps 32 and 33 for itself.
 class Ignored {
  public:
   explicit Ignored(int signal) : signal_{signal} {
@@ -153,7 +153,8 @@ TEST(Spawn, ChildrenHaveThreeDescriptorsWhateverOtherThreadsOpen) {
   for (int i = 0; i < 4; ++i) {
     starters.emplace_back([&wrong] {
       for (int times = 0; times < 25; ++times) {
-        // One that goes on: who inherits the pipes of another start would hold that up, and this test for ever.
+        // This program goes on: if it inherited the pipes of another start, that start and this test would wait for
+        // ever.
         const Spawn stays{.argv = {"/bin/sleep", "1000"}};
         const auto pid = spawn(stays);
         // The list itself is open while ls reads it.

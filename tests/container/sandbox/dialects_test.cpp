@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 
 using Ports = std::map<std::string, std::vector<std::uint16_t>>;
 
-/// What docs/dialects/ports.md says, which is made from skiffd's table: `NAME` in the first cell, numbers in the
-/// second.
+/// The ports in docs/dialects/ports.md, which is generated from skiffd's table: `NAME` in the first cell, numbers in
+/// the second.
 Ports documented() {
   std::ifstream page{std::string{test::kDocs} + "/dialects/ports.md"};
   Ports found;

@@ -8,7 +8,7 @@
 namespace skiff::container {
 namespace {
 
-/// What a call gives when the agent answers so: the error's message, or the answer.
+/// Calls a tool of an agent that answers `body`: returns the error's message, or the answer.
 Task<std::string> outcome_of_tool(Executor executor, std::string body) {
   fakes::LyingAgent agent{executor};
   agent.rest = [&](const protocol::HttpRequest&) { return protocol::HttpResponse{.body = body}; };

@@ -67,7 +67,7 @@ CO_TEST(UndoUnless, UndoesWhatFailedAndTellsWhatIsLeft) {
   EXPECT_EQ(bench.times_undone, 1);
 }
 
-/// Whoever goes on after an error can still be cancelled.
+/// A task that goes on after an error can still be cancelled.
 Task<> fail_then_wait(Bench* bench, Event* never, bool* went_on) {
   (void)co_await bench->run();
   co_await never->wait();

@@ -50,7 +50,7 @@ CO_TEST(TracedCalls, TellOfACreationAndItsPhases) {
   EXPECT_EQ(span.name, "create sandbox");
   EXPECT_FALSE(span.failed);
   EXPECT_EQ(span.events.at(0).name, "starting");
-  // Nothing is asked of a trace that is not there.
+  // A creation without a trace works as well.
   EXPECT_TRUE(co_await create_traced(&all.fleet, {}, all.key, {.name = "box"}, progress));
   EXPECT_EQ(phases, 2);
 }

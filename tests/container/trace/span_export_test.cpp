@@ -86,7 +86,7 @@ CO_TEST(SpanExport, LosesWhatACollectorDoesNotTake) {
 }
 
 CO_TEST(SpanExport, WaitsForADeafCollectorNoLongerThanItsTime) {
-  // Nobody takes its connections.
+  // The test accepts none of its connections.
   const auto deaf = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
   TraceSettings settings{
       .collector = {.tls = false, .host = "127.0.0.1", .port = deaf->address().port(), .path = "/v1/traces"},

@@ -156,7 +156,7 @@ struct TestServer {
   protocol::Address address;
 };
 
-/// A server whose answers come from that function: the world of a test.
+/// A server whose answers come from that function: the fixture of a test.
 template <auto handler>
 struct Served : TestServer {
   explicit Served(Executor executor) : TestServer{std::move(executor), handler} {}

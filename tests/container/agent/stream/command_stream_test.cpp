@@ -134,7 +134,7 @@ CO_TEST(CommandStream, PassesOverWhatALaterAgentMaySay) {
   co_await command.agent.stop();
 }
 
-/// What follows a "started" ends it, with an error that says so.
+/// A message behind "started" ends the stream, with an error that says so.
 Task<> fail_by(Executor executor, std::string message, std::string expected) {
   FollowedCommand command{executor, {{.messages = {kStarted, output_frame(0, "abc"), message}, .stays = true}}};
   EXPECT_EQ(co_await command.next(), "started");

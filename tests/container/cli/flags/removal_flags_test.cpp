@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What these arguments make of it.
+/// The removal that these arguments ask for.
 Result<Removal> removal_of(std::vector<const char*> arguments) {
   RemovalFlags flags;
   SettingsTable table{flags.rows('t')};

@@ -269,7 +269,7 @@ TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
   std::ofstream{file} << "label: [team=a]\nttl: 2h\nnetwork: dns\ntimeout: 5s\n";
   const std::string variable = "SKIFF_CONFIG=" + file;
   const std::array<const char*, 2> environment{variable.c_str(), nullptr};
-  // What the flag is when the command line says nothing of it.
+  // The value of the flag when the command line does not set it.
   const auto value = [&](const std::vector<const char*>& words, std::string_view flag) -> std::string {
     auto parsed = parse(words, environment.data());
     if (!parsed) return parsed.error().message;

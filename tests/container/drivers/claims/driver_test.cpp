@@ -86,7 +86,7 @@ CO_TEST(ClaimDriver, TakesNoSandboxForItsOwnThatOthersMadeOrAClaimHas, ClaimedCl
 CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
-    // What the controller does once it sees the patch.
+    // The controller deletes the Pod once it sees the patch.
     if (request.is("GET", "/pods/skiff-box")) on.fake.server.erase(kube::kPods, "default", "skiff-box");
     return std::nullopt;
   };
@@ -206,7 +206,7 @@ CO_TEST(ClaimDriver, TellsThePortThatTheAgentOfAClaimHas, ClaimedCluster& on) {
   claim.json["status"]["sandbox"] = {{"name", "skiff-warm"}, {"podIPs", json::array({"10.0.0.7"})}};
   on.fake.server.put(kube::kSandboxClaims, std::move(claim));
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
-    // What the controller does meanwhile.
+    // The controller changes the claim meanwhile.
     if (request.is_watch() && request.path.ends_with("/sandboxclaims")) {
       on.fake.server.change(kube::kSandboxClaims, "default", "skiff-box", [](json& object) {
         Object changed{object};

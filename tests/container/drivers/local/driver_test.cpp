@@ -16,7 +16,7 @@ HostProcess start_something() {
   return start_daemon({.argv = {"/bin/sleep", "1000"}, .directory = "/", .is_daemon = true}).value_or(HostProcess{});
 }
 
-// What starts agents is tested with real ones in tests/integration/cli.
+// The functions that start agents are tested with real ones in tests/integration/cli.
 CO_TEST(LocalDriver, DialsNoPortThatADeadAgentHasLeftToOthers) {
   const test::TemporaryDirectory directory;
   auto state = StateDirectory::open(directory / "state");

@@ -49,7 +49,7 @@ TEST(StateDirectory, HasOneKeyHoweverManyAskAtOnce) {
   }
   for (const std::string& key : keys) EXPECT_EQ(key, keys.front());
   EXPECT_EQ(mode_of(state->path() / "signing-key.pem"), 0600U);
-  // Nothing of the attempts that lost is left.
+  // The attempts that lost leave no file.
   EXPECT_EQ(std::distance(files::directory_iterator{state->path()}, {}), 1);
 }
 

@@ -37,7 +37,7 @@ Task<Result<Sandbox>> create_box(FakeCluster* fake, SandboxSpec spec = plain_spe
   co_return made;
 }
 
-/// Nothing but the signing key, which all share.
+/// Only the signing key is left, which all sandboxes share.
 void expect_nothing_left(const FakeCluster& fake) {
   EXPECT_THAT(fake.server.all(kube::kConfigMaps), testing::IsEmpty());
   EXPECT_THAT(fake.server.all(kube::kPods), testing::IsEmpty());

@@ -277,7 +277,7 @@ CO_TEST(PodDriver, SaysThatItBeganAnewWithoutTheFilesOfOneThatWasEvicted, Driven
   auto seen = co_await on.driver.get("box");
   CO_ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->reason, word) << "also to whoever comes later";
-  // Who stops it knows what goes.
+  // A user who stops it knows that its files go.
   CO_ASSERT_TRUE((co_await on.driver.stop("box", {})).has_value());
   started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
   CO_ASSERT_TRUE(started.has_value());

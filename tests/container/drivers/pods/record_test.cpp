@@ -172,7 +172,7 @@ TEST(PodRecord, OneThatIsBeingMadeIsSoByTheClockOfTheServer) {
   const kube::Object young = config_map_of(record, std::chrono::hours{1});  // by our clock, which is an hour ahead
   const WallTime now = *young.created() + std::chrono::seconds{1};
   EXPECT_EQ(describe(record, young, nullptr, now).state, SandboxState::creating);
-  // As long as its `up` waits, and a little longer.
+  // It is being created while its `up` waits, and a little longer.
   EXPECT_EQ(describe(record, young, nullptr, now + record.spec.wait).state, SandboxState::creating);
   EXPECT_EQ(describe(record, young, nullptr, now + record.spec.wait + std::chrono::minutes{2}).state,
             SandboxState::failed);

@@ -4,7 +4,7 @@
 #include "tests/container/drivers/pods/driven_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
-/// What PodDriver::start does, also when others do the same at the same time.
+/// Tests of PodDriver::start, also when other processes start or stop the sandbox at the same time.
 namespace skiff::container {
 namespace {
 

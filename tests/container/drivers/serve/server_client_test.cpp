@@ -28,7 +28,7 @@ std::unique_ptr<ServerClient> client_at(Executor executor, const CannedServer& s
   return ServerClient::open(executor, {.url = address_of_server(server), .api_key = kShownKey}).value();
 }
 
-/// What is said of one answer to `GET /v1/me`.
+/// The error for an answer to `GET /v1/me`.
 Task<Error> refusal_of(Executor executor, std::string bytes) {
   CannedServer server{executor, {{std::move(bytes)}}};
   const auto client = client_at(executor, server);

@@ -111,7 +111,7 @@ CO_TEST(Credentials, KeepTheNewOnesWhenTheOldAreRefusedLate) {
   Credentials credentials{executor, new_pool(), access};
   auto sent = co_await credentials.get();
   CO_ASSERT_TRUE(sent.has_value());
-  // Of many requests that went out with it, all are refused, one after the other.
+  // Many requests used the old one; all are refused, one after the other.
   credentials.refused(sent->edition);
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
   credentials.refused(sent->edition);

@@ -23,7 +23,7 @@ protocol::Resolver resolver() {
 }
 
 CO_TEST(Dial, GoesThroughAProxyByConnect) {
-  // What follows the proxy's answer comes from the server behind it.
+  // The bytes behind the proxy's answer come from the server behind it.
   CannedServer proxy{executor,
                      {{"HTTP/1.0 200 Connection established\r\nContent-Length: 0\r\n\r\n"}, {"the server", true}}};
   net::Url way = url_of(proxy);

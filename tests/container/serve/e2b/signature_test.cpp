@@ -36,7 +36,7 @@ TEST(Signature, IsForFilesAlone) {
 }
 
 TEST(Signature, EndsWhenItSays) {
-  // The same with :1000 behind it.
+  // The signature of the test above, for a path that ends at 1000 s.
   const std::string target =
       "/files?path=/"
       "a%20b&username=user&signature_expiration=1000&signature=v1_%2Blz06KRi37Fysg2D687gwOiibMk48EBujhy%2B2H97e2M";

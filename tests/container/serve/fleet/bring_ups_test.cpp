@@ -50,7 +50,7 @@ Made demo() {
   return made;
 }
 
-/// What `begin` gives, as a word.
+/// The result of `begin`, as a word.
 std::string word_of(const Result<std::optional<Made>>& begun) {
   if (!begun) return std::string{name(begun.error().code)};
   return *begun ? "made" : "goes on";
@@ -170,7 +170,7 @@ CO_TEST(BringUps, ShowTheFirstOfTwoThatAreAtTheSameOne) {
   EXPECT_EQ(all.find(kDemo)->steps.front().detail, "first");
   first.end(demo());
   co_await all.finish(std::chrono::steady_clock::now() + 10s);
-  // Who keeps the function may call it later.
+  // A caller that keeps the function may call it later.
   first.progress(Phase::starting, "late");
   EXPECT_EQ(all.find(kDemo), nullptr);
 }

@@ -198,7 +198,7 @@ CO_TEST(KnownSandboxes, ThatAreNotThereAreAskedForOnce) {
   (void)co_await all.fleet.remove("a", "none");
   all.hosted.put("none", "a");
   EXPECT_EQ(co_await KnownFixture::nonce(&all, "none"), "there");
-  // Who asks for a sandbox itself, as it may be another process that has made it, is told how it is.
+  // A request for the sandbox itself is answered from the host, as another process may have created it.
   EXPECT_EQ(co_await KnownFixture::run(&all, "b"), "sandbox_not_found");
   all.hosted.boxes["box"].owner = "b";
   EXPECT_NE(co_await KnownFixture::run(&all, "b"), "sandbox_not_found");
@@ -219,7 +219,7 @@ CO_TEST(KnownSandboxes, GoOnWhileTheirHostIsAway) {
   EXPECT_EQ(co_await KnownFixture::token(&all, kADay), "ports 1");
   const std::string run = co_await KnownFixture::run(&all);
   all.hosted.is_away = true;
-  // What was found out is old by then.
+  // The answers are old after this pause.
   co_await test::pause(KnownSandboxes::kFresh);
   EXPECT_EQ(co_await KnownFixture::run(&all), run);
   EXPECT_EQ(co_await KnownFixture::token(&all, kADay, Look::anew), "ports 1");
@@ -230,7 +230,7 @@ CO_TEST(KnownSandboxes, GoOnWhileTheirHostIsAway) {
   const auto unknown = co_await all.known.run_of({.tenant = "a", .sandbox = "other"});
   CO_ASSERT_TRUE(!unknown);
   EXPECT_EQ(unknown.error().code, Errc::cluster_unavailable);
-  // What this process has changed itself nobody takes for what it was.
+  // An answer from before a change by this process is not used.
   all.known.forget("a", "box");
   EXPECT_EQ(co_await KnownFixture::run(&all), "cluster_unavailable");
 }

@@ -17,7 +17,7 @@ namespace skiff::container::serve {
 
 inline constexpr std::string_view kGatewayDomain = "boxes.localhost";
 
-/// What came to the agent.
+/// A request that came to the agent.
 struct CameToAgent {
   std::string method;
   std::string target;

@@ -193,7 +193,7 @@ CO_TEST(KeptConnections, SendNothingTwiceThatMayHaveBeenActedOn) {
     EXPECT_EQ(all.agent.requests().size(), 2u) << line << bytes;
     co_await all.stop();
   }
-  // Nor what was lost on a connection of its own.
+  // A request that was lost on its own connection is not sent again either.
   BytesScene all{executor, {{"", true}, canned_ok("never")}};
   EXPECT_EQ(co_await BytesScene::ask(&all, "GET /"), "bad_gateway");
   EXPECT_EQ(all.agent.requests().size(), 1u);

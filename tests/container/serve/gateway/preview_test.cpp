@@ -17,7 +17,7 @@ const WallTime kPreviewNow{std::chrono::seconds{1'800'000'000}};
 const WallTime kPreviewEnd = kPreviewNow + 600s;
 const Previews::Given kPreviewGiven{.record = "0123456789abcdef", .by = "account"};
 
-/// What somebody's request to a port shows.
+/// A request to a port of a sandbox.
 struct Asked {
   std::string sandbox = "s01abc";
   std::uint16_t port = 3000;

@@ -123,7 +123,7 @@ CO_TEST(AccountCache, AsksOnceForManyWhoShowTheSameAtOnce) {
   TaskGroup clients{executor};
   int found = 0;
   int turned_away = 0;
-  // The same text: made anew it may end a second later.
+  // All clients show one text: a new one may end a second later.
   const std::string token = token_of(good_claims());
   for (int i = 0; i < 500; ++i) clients.spawn("client", count_found(&cache, token, &found, &turned_away));
   while (!cluster.let_go.awaited()) co_await boost::asio::post(executor, use_task);

@@ -145,7 +145,7 @@ CO_TEST(KeyCache, GoesOnWithWhatItKnowsWhileAHostIsSilent) {
   KeyCache cache{&store};
   CO_ASSERT_TRUE((co_await cache.current()).has_value());
   store.holds = true;
-  // Those that are known are old by then.
+  // The known keys are old after this pause.
   co_await pause(KeyCache::kFresh);
   EXPECT_TRUE((co_await cache.find("key")).has_value());
   const auto unknown = co_await cache.find("other");
