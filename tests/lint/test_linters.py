@@ -159,6 +159,17 @@ def test_comments_without_a_subject_are_found(lint):
         for line, start in ((1, "Of"), (2, "What is"), (3, "Whoever"), (5, "Those"), (8, "One that"))]
 
 
+def test_words_and_headless_comments_of_tests_in_python_are_found(lint):
+    text = ('"""What it does."""\n\n# The `folder`. It is\n# no file.\n# Of it.\nx = 1  # Those\n# One that waits.\n\n\n'
+            'def test_a():\n    """Who asks."""\n    assert "Of a file" == "it is no file"\n    # There is no file.\n')
+    assert lint("words", {"tests/fs/test_a.py": text}) == [
+        'tests/fs/test_a.py:1: a comment begins with "What": begin with its subject or a verb',
+        'tests/fs/test_a.py:11: a comment begins with "Who": begin with its subject or a verb',
+        'tests/fs/test_a.py:3: "is no file": better "is not a ..."',
+        'tests/fs/test_a.py:6: a comment begins with "Those": begin with its subject or a verb',
+        'tests/fs/test_a.py:7: a comment begins with "One that": begin with its subject or a verb']
+
+
 @pytest.mark.parametrize("line", [
     "::fchownat(directory, name.c_str(), uid, gid, AT_SYMLINK_NOFOLLOW);",
     "(void)::fchmodat(\n    directory, name, 0644, 0);",

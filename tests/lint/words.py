@@ -1,8 +1,11 @@
 """Texts for people have one word for a thing: `directory`, as the man pages have it; and they say `is not a file`, never the short form. In
 the documents, in the strings of the product (help, messages, descriptions), and in its comments. A comment begins with its subject or
-with a verb, in the directories where all do."""
+with a verb, in the directories where all do, and in all tests in Python."""
 
+import ast
+import io
 import re
+import tokenize
 
 import tree
 
@@ -12,12 +15,15 @@ RULES = (
 )
 # The names of fields and flags stay as clients know them.
 NAMES = {'"folder"'}
+CODE = re.compile(r'`[^`]*`|"folder"')
 
 # Directories whose comments begin with a subject or a verb: add those that you have rewritten, never take one away.
-CLEANED = {"base", "bench", "container/agent", "container/direct", "container/kube", "container/local", "container/mcp",
-           "container/process", "container/sandbox", "container/serve", "container/served", "container/trace", "fs", "protocol",
-           "runtime/dialects", "runtime/mcp", "tests/runtime/dialects", "tests/runtime/mcp"}
+CLEANED = {"base", "bench", "container/agent", "container/drivers", "container/kube", "container/mcp", "container/net",
+           "container/process", "container/sandbox", "container/serve", "container/trace", "fs", "protocol",
+           "runtime/dialects", "runtime/mcp", "tests/container", "tests/kubernetes", "tests/runtime/dialects",
+           "tests/runtime/mcp", "tests/support"}
 HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Those|One that|What is)\b)")
+HEADLESS_PYTHON = re.compile(r"(?:Of|Who|Whoever|Those|One that|What)\b")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments
                        |\#\s*include[^\n]*
@@ -46,6 +52,23 @@ def headless(text):
             yield number, found[2]
 
 
+def python_sentences(text):
+    """(its line, text) of each docstring and comment of Python; the lines of a comment are one text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
+            yield node.body[0].lineno, ast.get_docstring(node)
+    comments = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            number, alone = token.start[0], token.line.lstrip().startswith("#")
+            if alone and comments and comments[-1][1] == number - 1:
+                comments[-1][1:] = [number, f"{comments[-1][2]} {token.string.lstrip('# ')}"]
+            else:
+                comments.append([number, number if alone else None, token.string.lstrip("# ")])
+    for number, _, comment in comments:
+        yield number, comment
+
+
 def breaches(text):
     for rule, better in RULES:
         for match in rule.finditer(text):
@@ -66,6 +89,12 @@ def check(root):
     for path in tree.files(root, sorted(CLEANED), tree.SOURCES):
         for number, start in headless((root / path).read_text()):
             yield f'{path}:{number}: a comment begins with "{start}": begin with its subject or a verb'
+    for path in tree.files(root, ["tests"], (".py",)):
+        for number, sentence in python_sentences((root / path).read_text()):
+            for breach in breaches(" ".join(CODE.sub("", sentence).split())):
+                yield f"{path}:{number}: {breach}"
+            if found := HEADLESS_PYTHON.match(sentence):
+                yield f'{path}:{number}: a comment begins with "{found[0]}": begin with its subject or a verb'
 
 
 if __name__ == "__main__":
