@@ -46,7 +46,7 @@ def test_a_session_that_is_gone_is_not_made_again_by_it(kept):
     kept.request("GET", OWN, token="kept").problem(404, "session_not_found")
 
 
-def test_its_own_administrator_still_rules_over_it(kept):
+def test_an_administrator_bound_to_a_session_may_change_delete_and_create_it(kept):
     assert kept.request("PATCH", OWN, json={"labels": {"a": "b"}}, token="master",
                         headers={"Content-Type": "application/merge-patch+json"}).status == 200
     assert kept.request("DELETE", OWN, token="master").status == 204

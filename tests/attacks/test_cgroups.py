@@ -81,7 +81,7 @@ def attacked_by(agent, level, groups):
     return result["stdout"]
 
 
-def test_of_root_they_reach_no_cgroup(agent, level):
+def test_an_isolated_command_of_root_reaches_no_cgroup(agent, level):
     if not MOUNTS:
         pytest.skip("no cgroup can be written to here")
     if not open_to(agent, MOUNTS)[0]:
@@ -135,7 +135,7 @@ def delegated():
         group.rmdir()
 
 
-def test_of_the_agents_user_they_do_not_reach_what_was_delegated(start_agent, tmp_path, delegated, level):
+def test_an_isolated_command_of_the_agents_user_reaches_no_delegated_cgroup(start_agent, tmp_path, delegated, level):
     tmp_path.chmod(0o755)
     become = ["sh", "-c", f'echo $$ > {delegated}/agent/cgroup.procs && chown -R 1000:1000 "$PWD" && '
               'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"', "sh"]

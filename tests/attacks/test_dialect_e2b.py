@@ -43,7 +43,7 @@ def test_no_route_but_health_answers_without_the_token(closed):
     assert closed.agent.request("GET", "/v1/commands").json()["items"] == before
 
 
-def test_two_tokens_are_none(closed):
+def test_a_request_with_two_access_tokens_is_refused(closed):
     request = raw("/process.Process/List", {**UNARY, "Content-Length": 2, "Connection": "close"}, b"{}")
     both = request.replace(b"Host: x", f"Host: x\r\nX-Access-Token: {TOKEN}\r\nX-Access-Token: wrong".encode())
     assert closed.door.exchange(both).startswith(b"HTTP/1.1 401")
@@ -114,7 +114,7 @@ def test_an_envelope_that_promises_much_gets_nothing(client):  # noqa: F811
         sock.close()
 
 
-def test_what_unpacks_to_much_takes_no_memory_and_leaves_with_its_client(client):  # noqa: F811
+def test_a_gzip_bomb_takes_no_memory_and_ends_with_its_client(client):  # noqa: F811
     before = proc.rss_bytes(client.agent.pid)
     bomb = gzip.compress(bytes(64 << 20)) * 4
     headers = {**OCTETS, "Content-Encoding": "gzip"}

@@ -17,7 +17,7 @@ from waiting import until
     (1, b"42"), (1, b"42[]"), (1, b"42{}"), (1, b"42[1]"), (1, b'42["a"'), (1, b"40"), (1, b"43[]"), (1, b"44{}"),
     (1, b'42/x,["initialize",{}]'), (1, b"429007199254740992[\"a\"]"), (1, b"40/" + b"a" * 1000), (1, b"41/x"), (1, b'42["a",' + b"[" * 100_000),
     (2, b'42["initialize",{}]')])
-def test_what_is_no_packet_ends_the_connection_alone(box, opcode, payload):
+def test_a_malformed_packet_ends_only_its_own_connection(box, opcode, payload):
     with box.socket() as other, box.socket() as socket:
         socket.ws.send(opcode, payload)
         assert socket.ws.close_code() == 1002

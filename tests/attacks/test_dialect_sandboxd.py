@@ -238,7 +238,7 @@ def test_a_request_that_never_begins_is_given_up(start_doors):
         assert call.status == 4 and "stopped in the middle" in call.message
 
 
-def test_whoever_says_nothing_is_let_go(start_doors):
+def test_a_silent_connection_is_closed(start_doors):
     doors = start_doors("--header-timeout", "200ms", "--idle-timeout", "200ms", "--keepalive", "100ms", "--write-timeout",
                         "200ms")
     with Raw(doors[1], greet=False) as raw:

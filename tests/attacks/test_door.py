@@ -89,7 +89,7 @@ BEHAVIOURS = ["idle", "half a head", "health", "a slow body of what is open", "a
 
 
 @pytest.mark.parametrize("behaviours", [*([one] for one in BEHAVIOURS), BEHAVIOURS], ids=[*BEHAVIOURS, "all of it"])
-def test_who_has_a_credential_gets_in_past_a_crowd(door, behaviours):
+def test_a_client_with_a_credential_gets_in_past_a_crowd(door, behaviours):
     with contextlib.ExitStack() as held:
         crowd = [Stranger(door, behaviour) for _, behaviour in zip(range(2 * ALL), itertools.cycle(behaviours))]
         for stranger in crowd:

@@ -234,7 +234,7 @@ def test_an_answer_that_was_asked_for_in_time_is_given(expiring):
     assert expiring.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"
 
 
-def test_what_is_open_at_mcp_ends_without_an_answer(expiring):
+def test_open_mcp_requests_end_without_an_answer_when_the_token_expires(expiring):
     agent = expiring.agent
     long = {"name": "run_command", "arguments": {"command": "exec sleep 600"}}
     client, newest = Mcp(agent, token=expiring.token), Mcp(agent, NEWEST, token=expiring.token)

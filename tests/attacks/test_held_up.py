@@ -113,7 +113,7 @@ def test_a_start_that_hangs_ends_at_its_timeout(agent):
     assert agent.run(argv=["/bin/echo", "other"])["stdout"] == "other\n"
 
 
-def test_what_was_asked_of_ended_commands_is_cut(agent):
+def test_the_command_lines_of_ended_commands_are_shortened(agent):
     line = "true #" + "ü" * 150_000
     for _ in range(4):
         shown = agent.ended(agent.start(line)["id"])

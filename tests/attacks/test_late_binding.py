@@ -15,7 +15,7 @@ def digest(token):
 
 
 @pytest.mark.parametrize("setup", [{"setup": {"command": "echo $WHO"}}, {}], ids=["setup", "no setup"])
-def test_of_many_at_once_one_binds_it_and_all_others_are_told(agent, setup):
+def test_one_of_many_clients_binds_the_sandbox_and_the_others_are_refused(agent, setup):
     """Two launchers that take the same one from a pool: none may believe that it is his when it is another's."""
     sockets = [agent.connect() for _ in range(RIVALS)]
     for number, sock in enumerate(sockets):

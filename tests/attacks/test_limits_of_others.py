@@ -81,7 +81,7 @@ def test_an_isolated_command_changes_nothing_of_its_agent(agent, isolated):
     assert agent.request("GET", "/healthz").status == 200
 
 
-def test_nor_of_another_command(agent, isolated):
+def test_an_isolated_command_changes_no_limit_of_another_command(agent, isolated):
     victim = agent.start(argv=["sleep", "100"])
     text = f"import resource; resource.prlimit({victim['pid']}, resource.RLIMIT_RTTIME, (1000, 1000))"
     result = agent.run(argv=[sys.executable, "-c", text], session=isolated)
@@ -148,7 +148,7 @@ def test_commands_get_the_limits_of_the_agents_start(agent, name):
 
 
 @pytest.mark.parametrize("name", ["AS", "DATA"])
-def test_what_needs_memory_before_a_command_begins_gets_it(agent, name):
+def test_a_command_starts_although_the_agents_memory_limit_was_lowered(agent, name):
     """The request itself, which is read before anybody looks at limits."""
     if os.environ.get("SKIFFD_SANITIZER"):
         pytest.skip("a sanitizer needs memory of its own")
@@ -189,6 +189,6 @@ def test_a_limit_that_it_can_do_without_is_kept_as_high_as_it_can_be(start_agent
     assert agent.request("GET", "/readyz").status == 200
 
 
-def test_what_the_agent_ignores_its_commands_do_not(agent):
+def test_commands_do_not_inherit_the_signals_that_the_agent_ignores(agent):
     for command in ({"argv": ["grep", "SigIgn", "/proc/self/status"]}, {"command": "exec grep SigIgn /proc/self/status"}):
         assert agent.run(**command)["stdout"].split() == ["SigIgn:", "0" * 16]

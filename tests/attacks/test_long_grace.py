@@ -29,7 +29,7 @@ def test_a_deleted_session_ends_in_spite_of_a_long_grace(start_agent):
     agent.request("GET", "/v1/sessions/s").problem(404, "session_not_found")
 
 
-def test_what_of_it_is_left_can_be_seen_and_killed(start_agent):
+def test_processes_that_outlive_a_deletion_are_listed_and_can_be_killed(start_agent):
     agent = start_agent("--drain-timeout", "10m")
     begin(agent)
     answers = []

@@ -83,7 +83,7 @@ def test_subscriptions_have_a_bound(agent, watched):
     assert client.end().status == 204
 
 
-def test_who_opens_streams_and_goes_leaves_nothing(agent, watched):
+def test_streams_of_clients_that_have_left_are_freed(agent, watched):
     client = Mcp(agent)
 
     def come_and_go(_):

@@ -72,7 +72,7 @@ def made_untouchable(agent):
             os.kill(pid, signal.SIGKILL)
 
 
-def test_nor_do_dialects_say_that_they_have_killed_it(start_agent):
+def test_dialects_do_not_report_a_kill_that_the_kernel_refused(start_agent):
     agent = start_agent("--dialect", "e2b=127.0.0.1:0,kubebox=127.0.0.1:0", wrapper=without_right_to_signal_others())
     agent.root.chmod(0o777)
     client, box = Client(Door(agent)), Kubebox(agent)
@@ -87,7 +87,7 @@ def test_nor_do_dialects_say_that_they_have_killed_it(start_agent):
 
 @pytest.mark.parametrize("command", [AS_LEADER, AS_CHILD, AS_WHAT_IS_LEFT])
 @pytest.mark.parametrize("what", ["commands", "sessions"])
-def test_its_removal_ends(agent, command, what):
+def test_a_deletion_ends_although_a_process_belongs_to_another_user(agent, command, what):
     session = agent.session(root=".")
     with untouchable(agent, command, session=session) as (cid, _):
         path = f"/v1/sessions/{session}" if what == "sessions" else f"/v1/sessions/{session}/commands/{cid}"

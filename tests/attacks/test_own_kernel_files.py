@@ -17,13 +17,13 @@ def places(agent):
             yield f"proc/{of}/{name}"
 
 
-def test_none_is_read(agent):
+def test_kernel_files_of_the_agent_can_not_be_read(agent):
     for path in places(agent):
         agent.request("GET", f"{FILES}/{path}", token="runner").problem(403, "permission_denied")
 
 
 @pytest.mark.parametrize("what", ["copy", "move"])
-def test_none_is_copied(agent, what):
+def test_kernel_files_of_the_agent_can_not_be_copied(agent, what):
     to = str(agent.root / "taken")
     for path in places(agent):
         answer = agent.request("POST", f"{FILES}:{what}", json={"from": path, "to": to}, token="runner")
@@ -31,13 +31,13 @@ def test_none_is_copied(agent, what):
         assert not list(agent.root.iterdir()), path
 
 
-def test_none_is_in_a_copy_of_a_directory(agent):
+def test_a_copy_of_a_directory_contains_no_kernel_files_of_the_agent(agent):
     answer = agent.request("POST", f"{FILES}:copy", json={"from": "proc/self/task", "to": str(agent.root / "taken")}, token="runner")
     assert answer.status >= 400, answer
     assert not list(agent.root.iterdir())
 
 
-def test_none_is_changed(agent):
+def test_kernel_files_of_the_agent_can_not_be_changed(agent):
     before = [open(f"/proc/{agent.pid}/{name}").read() for name in ("comm", "oom_score_adj", "timerslack_ns")]
     for name in ("comm", "oom_score_adj", "timerslack_ns"):
         for path in (f"proc/self/{name}", f"proc/{agent.pid}/{name}"):

@@ -88,7 +88,7 @@ def clear(root):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", ["file", "directory"])
-def test_what_is_swapped_in_keeps_its_owner_and_its_mode(start_client, way, what):  # noqa: F811
+def test_a_file_that_is_swapped_in_keeps_its_owner_and_mode(start_client, way, what):  # noqa: F811
     client = start_client()
     root = client.agent.root
     root.chmod(0o777)
@@ -113,7 +113,7 @@ def test_what_is_swapped_in_keeps_its_owner_and_its_mode(start_client, way, what
 
 
 @pytest.mark.parametrize("way", ["MakeDir", "Move", "POST files"])
-def test_what_is_made_is_the_users(start_client, way):  # noqa: F811
+def test_a_created_directory_belongs_to_the_user(start_client, way):  # noqa: F811
     client = start_client()
     WAYS[way](client, client.agent.root)
     made = (client.agent.root / "made").stat()

@@ -28,7 +28,7 @@ def answers(raw):
     "X: a\r\n Transfer-Encoding: chunked", "X: a\nTransfer-Encoding: chunked", "X: a\rTransfer-Encoding: chunked",
     "Host: other", "X\x00: a", "X: a\x00b",
 ])
-def test_what_two_could_read_differently_is_not_passed_on(agent, fields):
+def test_an_ambiguous_request_is_not_passed_on(agent, fields):
     seen = Recorded()
     with Upstream(seen) as upstream:
         head = f"POST {upstream.path()} HTTP/1.1\r\nHost: {agent.host}\r\nAuthorization: Bearer {agent.token}\r\n{fields}\r\n\r\n"
@@ -98,7 +98,7 @@ def test_thousands_of_options_are_taken_in_one_turn(agent):
         assert answers(raw) == [204] and len(seen.names()) > 2000
 
 
-def test_what_a_client_pipelines_behind_an_upgrade_is_the_servers(agent):
+def test_bytes_behind_an_upgrade_reach_the_server_and_not_the_agent(agent):
     def serve(connection):
         connection.head()
         connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: bytes\r\n\r\n")

@@ -43,13 +43,13 @@ def test_bodies_that_never_end_have_a_limit_together(agent):
     until(lambda: large_one(agent) == 200, what="room for large ones")
 
 
-def test_one_that_is_being_sent_ends_as_it_should(agent):
+def test_a_body_that_is_completed_in_time_is_answered(agent):
     with begun(agent, SCRIPT) as sock:
         sock.sendall(b"\n")
         assert Stream(sock, "POST").status == 200
 
 
-def test_those_that_trickle_leave_room_for_others(start_agent):
+def test_trickling_bodies_leave_room_for_others(start_agent):
     """They never pause for long; what takes longer than a pause may last makes room for what needs it."""
     agent = start_agent("--body-timeout", "3s")
     with contextlib.ExitStack() as held:

@@ -111,7 +111,7 @@ def test_a_link_in_place_of_the_agents_root_is_not_followed(start_agent, shared,
     assert agent.request("PUT", "/v1/files/f", body=b"x").status == 201
 
 
-def test_what_is_swapped_in_while_a_session_is_made_is_not_its_ground(agent):
+def test_a_link_that_is_swapped_in_does_not_become_the_root_of_a_session(agent):
     """The name of its root is a link to / half of the time."""
     if "landlock" not in agent.request("GET", "/v1/capabilities").json()["isolation"]:
         pytest.skip("this kernel has no Landlock scopes")

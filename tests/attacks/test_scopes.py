@@ -76,7 +76,7 @@ def test_a_reader_of_one_command_sends_nothing_that_needs_more(shell):
     untouched(shell)
 
 
-def test_who_may_run_commands_may_send_them_all(shell):
+def test_a_token_that_may_run_commands_may_send_all_messages(shell):
     with shell.ws("/v1/connect", "skiff.v1.binary", token="runner") as ws:
         ws.send({**REFUSED["lossless attach"], "channel": 1})
         ws.send(REFUSED["resize"])

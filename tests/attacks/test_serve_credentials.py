@@ -21,7 +21,7 @@ def scene(serving):
 # --- a later sandbox of the same name ---
 
 @pytest.mark.parametrize("give", [access_token, agent_token])
-def test_what_was_given_for_a_name_opens_no_later_sandbox_of_it(scene, give):
+def test_credentials_of_a_removed_sandbox_do_not_open_its_successor_of_the_same_name(scene, give):
     server, key, other = scene.server, scene.key, scene.other_key
     scene.sandbox = "demo"
     assert server.request("POST", "/v1/sandboxes", {"name": "demo"}, key).status == 201

@@ -28,7 +28,7 @@ def running(server, key):
 @pytest.mark.parametrize("said", [
     {"env": {"A": "x" * 1_000_000}}, {"env": {f"A{i}": "x" * 1000 for i in range(300)}}, {"labels": {"a": "x" * 300_000}},
     {"env": {"A": "\x01" * 60_000}}, {"env": {"A": "x" * 140_000}, "labels": {"b": "y" * 140_000}}], ids=["one", "many", "labels", "escaped", "both"])
-def test_what_no_reader_would_take_is_not_written(serving, said):
+def test_a_record_that_could_not_be_read_is_not_written(serving, said):
     one, other = serving.key("one", "--max-sandboxes", "1", "--tenant", "a"), serving.key("other", "--tenant", "b")
     server = serving.start()
     refused = made(server, one, said, 400)
@@ -201,7 +201,7 @@ def test_a_name_that_changes_hands_is_listed_for_who_has_it(serving):
         assert server.request("DELETE", "/v1/sandboxes/box", key=key).status == 204
 
 
-def test_what_is_stopped_at_once_is_counted_at_once(serving):
+def test_stops_at_the_same_time_keep_within_the_limit_of_stopped_sandboxes(serving):
     key = serving.key("one", "--max-sandboxes", "5", "--max-stopped", "1")
     server = serving.start()
     boxes = [made(server, key)["id"] for _ in range(5)]

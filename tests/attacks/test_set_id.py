@@ -36,7 +36,7 @@ def test_set_id_bits_are_for_admins(start_agent, how):
 
 
 @pytest.mark.parametrize("mode", [0o4755, 0o2755])
-def test_they_go_with_what_is_appended(start_agent, mode):
+def test_an_append_removes_set_id_bits(start_agent, mode):
     agent = start_agent(tokens=("runner exec",))
     there = agent.root / "tool"
     there.write_text("#!/bin/sh\n")

@@ -14,7 +14,7 @@ ROWS = {
     "connections of the server": [HERE + "test_shares_of_connections.py:test_one_holder_does_not_shut_the_other_tenants_out",
                                   HERE + "test_shares_of_connections.py:test_sockets_of_one_tenant_do_not_shut_the_others_out"],
     "connections of an agent": [HERE + "test_shares_of_connections.py:test_one_token_does_not_keep_another_out_of_the_agent"],
-    "connections of strangers": [HERE + "test_door.py:test_who_has_a_credential_gets_in_past_a_crowd",
+    "connections of strangers": [HERE + "test_door.py:test_a_client_with_a_credential_gets_in_past_a_crowd",
                                  HERE + "test_shares_of_connections.py:test_strangers_do_not_take_the_descriptors"],
     "received bytes": [HERE + "test_shares_of_memory.py:test_half_messages_of_a_reader_leave_room_for_others",
                        HERE + "test_shares_of_memory.py:test_half_bodies_of_a_reader_leave_room_for_others",

@@ -42,7 +42,7 @@ def test_one_token_does_not_keep_another_out_of_the_agent(agent, how, holder, ne
     assert agent.request("DELETE", "/v1/commands/long").status == 204
 
 
-def test_who_administers_takes_what_readers_leave_idle_also_when_he_has_more(agent):
+def test_an_administrator_takes_idle_connections_of_readers_even_if_he_has_more(agent):
     with contextlib.ExitStack() as held:
         for _ in range(2):
             assert status_of(agent.connect, get(*hold(agent, "a WebSocket", READER)), held) == 101
@@ -51,7 +51,7 @@ def test_who_administers_takes_what_readers_leave_idle_also_when_he_has_more(age
         assert status_of(agent.connect, get(*hold(agent, "a WebSocket", None)), held) == 503
 
 
-def test_who_is_at_work_is_not_cut_off_for_his_own_next_request(agent):
+def test_a_working_connection_is_not_closed_for_its_clients_next_one(agent):
     agent.start("echo begun; exec sleep 1000", id="long")
     with contextlib.ExitStack() as held:
         streams = [held.enter_context(agent.stream("GET", "/v1/commands/long/output?follow=true")) for _ in range(AGENT_PLACES)]

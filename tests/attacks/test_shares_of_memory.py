@@ -210,7 +210,7 @@ def test_bodies_that_no_call_reads_are_bounded(start_doors):  # noqa: F811
         assert proc.rss_bytes(door.agent.pid) - before < proc.allowance(16 * MIB)
 
 
-def test_who_takes_longer_than_the_patience_gives_it_up(start_agent):
+def test_a_message_that_takes_too_long_frees_its_memory(start_agent):
     agent = start_agent("--body-timeout", "300ms", "--max-received-bytes", "1MiB", tokens=(f"{READER} read",))
     with contextlib.ExitStack() as held:
         file = ask(held, agent.connect, get("/v1/connect", {**agent.headers(token=READER), **WEBSOCKET}))

@@ -85,7 +85,7 @@ def start_pid_1(start_agent):
 
 
 @pytest.mark.parametrize("how", SENT)
-def test_no_signal_of_a_command_ends_it(start_pid_1, how):
+def test_no_signal_of_a_command_ends_the_agent(start_pid_1, how):
     agent = start_pid_1()
     assert agent.run(argv=SENT[how])["exit_code"] == 0
     until(lambda: "does not end the agent" in agent.log(), what="a word about the signal")
@@ -103,7 +103,7 @@ def test_a_hangup_of_a_command_only_has_the_files_opened_again(start_pid_1, tmp_
 
 
 @pytest.mark.parametrize("code", [LOST_IN_A_FULL_QUEUE, LOST_BY_A_LIMIT], ids=["full queue", "limit"])
-def test_one_whose_sender_the_kernel_lost_does_not_end_it(start_pid_1, code):
+def test_a_signal_whose_sender_the_kernel_lost_does_not_end_the_agent(start_pid_1, code):
     # The queue is that of all processes of a user, in a user namespace: nobody else's signals are in this one.
     agent = start_pid_1("--drain-timeout", "1s", inner=own_user_namespace())
     resource.prlimit(agent.pid, resource.RLIMIT_SIGPENDING, (64, 4096))  # a queue that is quickly full
@@ -140,7 +140,7 @@ def crowded(start_pid_1, request):
     return agent
 
 
-def test_in_a_crowd_of_signals_it_reaps_ends_and_answers(crowded):
+def test_the_agent_reaps_kills_and_answers_while_its_signal_queue_is_full(crowded):
     # Exits of leaders, of orphans that come to PID 1, and of a tree that is killed.
     results = [crowded.run(f"(sleep 0.01 &) ; (setsid sh -c 'exit 0' &) ; exit {number}")["exit_code"] for number in range(20)]
     assert results == list(range(20))
@@ -151,7 +151,7 @@ def test_in_a_crowd_of_signals_it_reaps_ends_and_answers(crowded):
     assert crowded.request("GET", "/readyz").status == 200
 
 
-def test_in_a_crowd_of_signals_that_from_outside_ends_it(crowded):
+def test_a_signal_from_outside_ends_the_agent_while_its_signal_queue_is_full(crowded):
     """kill(2) has a place in the queue beyond every limit (signal(7)), and gives it back."""
     crowded.process.send_signal(signal.SIGTERM)
     assert crowded.process.wait(15) == 143
@@ -166,7 +166,7 @@ def test_many_have_one_line_a_second_in_the_log(start_pid_1):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_those_from_outside_end_it(start_pid_1, number):
+def test_signals_from_outside_end_the_agent(start_pid_1, number):
     agent = start_pid_1()
     agent.process.send_signal(number)
     assert agent.process.wait(15) == 128 + number

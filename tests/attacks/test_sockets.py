@@ -34,14 +34,14 @@ def is_hung_up(sock):
 
 
 @pytest.mark.parametrize("path", ["/v1/shell", "/v1/sessions/default/run?command=exec+sleep+600"])
-def test_what_was_started_for_a_client_that_hears_nothing_is_ended(start_agent, tmp_path, path):
+def test_a_command_of_a_client_that_never_hears_of_it_is_killed(start_agent, tmp_path, path):
     agent = start_agent(listen=f"unix:{tmp_path}/socket")
     ask_and_hear_nothing(agent, path)
     assert len(states(agent)) == 1
     until(lambda: set(states(agent).values()) == {("ended", "killed_by_client")}, what="the end of what was started")
 
 
-def test_what_ran_before_a_client_that_hears_nothing_goes_on(start_agent, tmp_path):
+def test_a_command_that_ran_before_goes_on_when_a_client_hears_nothing(start_agent, tmp_path):
     agent = start_agent(listen=f"unix:{tmp_path}/socket")
     agent.start("exec sleep 600", id="mine")
     for path in ("/v1/commands/mine/attach", "/v1/sessions/default/run?id=mine&command=exec+sleep+600"):

@@ -36,7 +36,7 @@ def test_a_child_without_its_mark_and_session_ends_with_its_parent(agent):
     until(lambda: not proc.alive(pid), what=f"the end of {pid}")
 
 
-def test_what_has_escaped_holds_neither_the_removal_of_its_command_nor_its_place(start_agent):
+def test_escaped_processes_do_not_hold_up_the_deletion_of_their_command(start_agent):
     agent = start_agent("--max-commands", "2")
     escape = f"import os\nif os.fork(): os._exit(0)\nos.setsid()\n{UNMARK}if os.fork(): os._exit(0)\n"
     escaped = []

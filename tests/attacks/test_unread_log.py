@@ -48,7 +48,7 @@ def test_the_agent_serves_and_ends_as_always(start_agent, unread):
     assert agent.terminate() == 143
 
 
-def test_what_is_lost_is_counted_and_told(start_agent, unread):
+def test_lost_log_lines_are_counted_and_reported(start_agent, unread):
     path, reader = unread
     agent = start(start_agent, path)
     ask(agent, MORE_THAN_WAITS)

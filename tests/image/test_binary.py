@@ -20,7 +20,7 @@ def test_it_is_linked_statically_and_stripped():
     assert "INTERP" not in segments and "DYNAMIC" not in segments, segments
 
 
-def test_its_stack_and_relocations_are_protected():
+def test_the_stack_and_relocations_are_protected():
     segments = told_by("readelf", "--program-headers", "--wide", BINARY)
     assert "GNU_RELRO" in segments
     (stack,) = [line for line in segments.splitlines() if "GNU_STACK" in line]

@@ -106,7 +106,7 @@ def test_orphans_are_reaped_and_exit_statuses_are_right(agent):
     until(lambda: not children_of(agent.container.pid))
 
 
-def test_a_signal_from_inside_does_not_end_it(agent):
+def test_a_signal_from_inside_does_not_end_the_agent(agent):
     assert agent.run("kill -KILL 1; kill -STOP 1; kill -TERM 1; kill -INT 1")["cause"] == "exited"
     assert agent.container.request("GET", "/readyz")[0] == 200
     assert agent.run("echo still here")["stdout"] == "still here\n"

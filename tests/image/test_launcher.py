@@ -94,7 +94,7 @@ def test_it_says_its_version(run):
 
 
 @pytest.mark.parametrize("file", ["deploy/base/gc-cronjob.yaml", "deploy/serve/deployment.yaml"])
-def test_what_deploy_runs_is_taken_as_it_stands(run, file):
+def test_the_images_accept_the_arguments_of_deploy(run, file):
     container = container_of(file)
     arguments = container["args"]
     # RFC 2606: nobody can register a name below .invalid, so nobody else's image runs where no overlay says which.

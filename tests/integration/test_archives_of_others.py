@@ -87,7 +87,7 @@ def test_a_member_may_be_called_like_one(agent, name):
     assert (agent.root / "x" / name).exists()
 
 
-def test_what_is_cut_is_cut(agent):
+def test_an_archive_that_is_cut_short_is_refused(agent):
     whole = plain(size=5000)
     for length in (1, 100, 511, 512, 513, 3000):
         assert put(agent, whole[:length]).problem(400, "malformed_archive")

@@ -49,7 +49,7 @@ def test_requests_and_commands_are_told_with_who_asked(start_agent, tmp_path):
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_run_is_told_only_when_asked_for(start_agent, tmp_path):
+def test_the_audit_log_contains_command_lines_only_if_a_flag_says_so(start_agent, tmp_path):
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log, "--audit-commands", warm=False)
     agent.run("echo visible", secret_env={"S": SECRET})

@@ -55,7 +55,7 @@ def test_a_credential_is_asked_for_before_anything_else(agent):
         assert big.status == 401  # before a byte of the body was sent
 
 
-def test_what_is_open_says_what_this_is_and_nothing_about_the_sandbox(start_agent):
+def test_open_routes_describe_the_agent_but_not_the_sandbox(start_agent):
     agent = start_agent("--sandbox-id", "box-1")
     nobody = {"Authorization": None}
     said = agent.request("GET", "/", headers=nobody)
@@ -322,7 +322,7 @@ def test_no_credential_comes_back_in_an_answer_or_in_the_log(start_agent, signer
 
 
 @pytest.mark.parametrize("fields", [{"Authorization": "Bearer "}, {"Authorization": "Bearer"}, {"Authorization": None, "X-Skiff-Token": ""}, {"Authorization": None}])
-def test_an_empty_credential_is_none(agent, fields):
+def test_an_empty_credential_counts_as_a_missing_one(agent, fields):
     """As of a variable that is not set."""
     answer = agent.request("GET", "/v1/sessions", headers=fields, token=None)
     assert answer.status == 401 and answer.json()["detail"] == "a credential is needed", answer.json()

@@ -183,7 +183,7 @@ def test_output_of_all_commands_together_is_bounded(start_agent):
     assert check_contiguous(agent.output("c0")) == check_contiguous(agent.output("c19")) == 6_888_896
 
 
-def test_what_does_not_fit_in_memory_goes_to_the_data_folder_and_comes_back(start_agent, tmp_path):
+def test_output_that_does_not_fit_in_memory_is_read_back_from_the_data_directory(start_agent, tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     agent = start_agent("--data-dir", data, "--output-memory", "4MiB", "--keep-bytes", "1MiB")

@@ -74,7 +74,7 @@ def test_a_port_on_which_nobody_listens_is_a_page_that_tries_again(agent, servin
         assert ask({"Accept": "image/avif,image/webp,*/*;q=0.8"}).json()["code"] == "port_not_listening", "a picture in a page"
 
 
-def test_what_the_application_answers_is_its_own(agent):
+def test_an_applications_error_is_not_replaced_by_a_page(agent):
     with Upstream(answering(b'{"own":1}', "404 Not Found", "Content-Type: application/json")) as upstream:
         answer = agent.request("GET", upstream.path(), headers=BROWSER)
         assert (answer.status, answer.body) == (404, b'{"own":1}') and "Content-Security-Policy" not in answer.headers

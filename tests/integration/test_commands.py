@@ -77,7 +77,7 @@ def test_death_by_a_signal_has_a_name_and_no_exit_code(agent, name):
 @pytest.mark.parametrize("argv, code, errno", [(["/no/such/program"], 127, "ENOENT"),
                                                (["no-such-program"], 127, "ENOENT"),
                                                (["/etc/passwd"], 126, "EACCES"), (["/"], 126, "EACCES")])
-def test_what_cannot_be_started_is_a_result_with_a_reason(agent, argv, code, errno):
+def test_a_command_that_can_not_start_has_a_result_with_the_reason(agent, argv, code, errno):
     result = agent.run(argv=argv)
     assert (result["cause"], result["exit_code"]) == ("spawn_failed", code)
     error = result["error"]

@@ -396,7 +396,7 @@ def test_every_route_answers_as_promised(start_agent, port):
     (prepared.agent.root / "watched").rmdir()  # or the agent keeps it open for a watcher that comes back
 
 
-def test_what_any_request_can_meet_is_as_promised(agent):
+def test_errors_that_any_request_can_get_are_as_promised(agent):
     met = {
         (405, "method_not_allowed"): agent.request("PUT", "/v1/version", body=b""),
         (404, "not_found"): agent.request("GET", "/v1/nothing"),

@@ -37,7 +37,7 @@ def test_a_process_is_a_command_of_the_agent(client):
         assert listed["config"]["envs"] == {}
 
 
-def test_what_the_agent_started_is_a_process(client):
+def test_a_command_of_the_agents_own_api_is_listed_as_a_process(client):
     started = client.agent.start("echo native; sleep 300")
     listed, = client.unary("process.Process/List", {})["processes"]
     assert listed["pid"] == started["pid"] and listed["config"]["args"][-1] == "echo native; sleep 300"
@@ -57,7 +57,7 @@ def test_variables_and_directory(client, tmp_path):
 @pytest.mark.parametrize("process, code", [
     ({"cwd": "/nowhere"}, "invalid_argument"), ({"cmd": "/nowhere"}, "invalid_argument"), ({"cmd": ""}, "invalid_argument"),
     ({"envs": {"A": 1}}, "invalid_argument"), ({"args": "x"}, "invalid_argument"), ({"cwd": "~root"}, "invalid_argument")])
-def test_what_can_not_be_started_is_told_at_the_streams_end(client, process, code):
+def test_the_stream_of_a_process_that_can_not_start_ends_with_the_reason(client, process, code):
     with client.start("true", process=process) as events:
         assert events.code() == code
 
@@ -169,7 +169,7 @@ def test_tags(client):
     assert client.unary("process.Process/Update", {"process": {"tag": "three"}}, 404) == "not_found"
 
 
-def test_of_several_with_one_tag_the_newest_that_lives_is_meant(client):
+def test_a_tag_means_its_newest_process_that_lives(client):
     with client.start("sleep 300", tag="one") as first, client.start("sleep 300", tag="one") as second:
         older, newer = pid_of(first), pid_of(second)
         assert {one["pid"]: one["tag"] for one in client.unary("process.Process/List", {})["processes"]} == {older: "one", newer: "one"}
@@ -216,7 +216,7 @@ def test_a_broken_stream_goes_on_where_it_was(client):
     assert ran.out == b"0123456789" * 2
 
 
-def test_what_is_no_longer_kept_is_said(start_client):
+def test_a_stream_says_which_output_is_no_longer_kept(start_client):
     client = start_client("--keep-bytes", "128KiB", "--output-memory", "1MiB")
     pid = client.run("true").pid
     started = client.agent.start("head -c 3000000 /dev/zero", output={"overflow": "drop"})

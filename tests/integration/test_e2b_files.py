@@ -111,7 +111,7 @@ def test_errors_of_writing(client):
     assert (unknown.status, unknown.json()["code"]) == (401, 401)
 
 
-def test_what_is_outside_of_the_root_is_said_to_be(client):
+def test_the_refusal_of_a_path_outside_the_root_names_the_root(client):
     answer = client.door.request("GET", files(path="/etc/passwd"))
     assert answer.status == 403 and str(client.agent.root) in answer.json()["message"]
 
@@ -271,7 +271,7 @@ def test_a_watch_can_be_polled(client, watched):
     assert client.unary("filesystem.Filesystem/RemoveWatcher", watcher, 404) == "not_found"
 
 
-def test_what_can_not_be_watched(client):
+def test_a_watch_of_something_else_than_a_directory_is_refused(client):
     (client.agent.root / "f").touch()
     for path, status, code in (("f", 400, "invalid_argument"), ("none", 404, "not_found"), ("/etc", 403, "permission_denied")):
         assert client.unary("filesystem.Filesystem/CreateWatcher", {"path": path}, status) == code

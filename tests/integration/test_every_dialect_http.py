@@ -67,7 +67,7 @@ def test_a_foreign_origin_changes_nothing(at, origin):
 
 
 @doors(of=HTTP)
-def test_what_has_no_route_is_404(at):
+def test_a_path_without_a_route_is_404(at):
     for path in (at.unknown, at.unknown + "/", "/favicon.ico", "/%2e%2e/x"):
         refused(at, at.get(path), 404)
         refused(at, at.send(Ask("POST", path, b"x")), 404)
@@ -139,7 +139,7 @@ def test_bodies_that_are_too_large_are_refused_before_they_come(at):
 
 
 @doors(of=HTTP, settings=("--header-timeout", "200ms", "--body-timeout", "200ms"))
-def test_what_stops_in_the_middle_is_given_up(at):
+def test_a_request_that_stops_in_the_middle_is_given_up(at):
     whole = at.bytes(at.write("f", b"x" * 1000))
     for cut in (10, len(whole) - 100):
         refused(at, parse(at.exchange(whole[:cut])), 408)

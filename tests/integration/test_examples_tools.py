@@ -112,7 +112,7 @@ def test_moves_that_are_not_allowed_change_nothing(skiff):
     assert "make another sandbox" in refusal(sandbox.start()) and skiff.names() == []
 
 
-def test_what_goes_wrong_says_what_to_do(skiff, monkeypatch):
+def test_errors_say_what_to_do(skiff, monkeypatch):
     sandbox = KubernetesSandbox(sandbox_id="box")
     asyncio.run(sandbox.start())
     assert 'has no tool "nope" in tools' in refusal(sandbox.run_tool("nope", {}))

@@ -65,7 +65,7 @@ def test_as_pid_1_the_agent_listens_to_each_family_that_there_is(machine, tmp_pa
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("dialect, port", [("kubebox", 80), ("python-runtime", 8888), ("sandboxd", 8080), ("sandboxd", 9090)])
-def test_so_do_the_ports_of_dialects(machine, dialect, port, tmp_path):
+def test_ports_of_dialects_listen_to_both_families(machine, dialect, port, tmp_path):
     lines = as_init(machine, tmp_path, "--dialect", dialect, ports=(port,))
     assert f"[::]:{port}" in " ".join(lines)
     assert lines[-2:] == answers(machine, port)
@@ -75,7 +75,7 @@ def test_so_do_the_ports_of_dialects(machine, dialect, port, tmp_path):
     ("0.0.0.0:7070", "ip4"), ("[::1]:7070", "ip6"), ("[::]:7070", "both"),
     ("0.0.0.0:7070,[::]:7070", "both"), ("[::]:7070,0.0.0.0:7070", "both"),
 ])
-def test_what_is_asked_for_is_what_is_listened_on(listen, families, tmp_path):
+def test_the_agent_listens_on_the_addresses_of_the_setting_alone(listen, families, tmp_path):
     assert as_init("both", tmp_path, SKIFF_LISTEN=listen)[-2:] == answers(families)
 
 

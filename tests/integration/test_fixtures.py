@@ -31,6 +31,6 @@ def test_a_failed_test_shows_its_failure_alone(tmp_path, fixture, leaves):
 
 
 @pytest.mark.parametrize("fixture, leaves", [("agent", LEAVES_A_FILE), ("skiff", LEAVES_A_SANDBOX)])
-def test_what_a_passed_test_leaves_behind_is_told(tmp_path, fixture, leaves):
+def test_the_fixtures_report_what_a_passed_test_leaves_behind(tmp_path, fixture, leaves):
     text = told(tmp_path, fixture, leaves)
     assert "at teardown" in text and re.search(r"^1 passed, 1 error in", text, re.M), text

@@ -55,7 +55,7 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("request_of", TOO_MUCH.values(), ids=TOO_MUCH)
-def test_what_does_not_fit_is_refused_and_leaves_nothing(agent, request_of):
+def test_a_write_that_does_not_fit_on_the_disk_leaves_no_file(agent, request_of):
     agent.request(**request_of).problem(507, "no_space")
     assert agent.request("GET", "/v1/files/f").body == OLD
     assert files(agent) == ["./f", "./tree/sub/large"]

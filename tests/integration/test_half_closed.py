@@ -107,7 +107,7 @@ def ask(peer, method, path, body=b"", **headers):
 JSON = {"Content-Type": "application/json"}
 
 
-def test_what_is_done_at_once_is_answered_whole(peer):
+def test_a_quick_request_of_a_half_closed_connection_is_answered(peer):
     agent, _ = peer
     (agent.root / "f").write_text("here")
     assert ask(peer, "GET", "/v1/files/f").body == b"here"
@@ -154,7 +154,7 @@ def test_a_websocket_without_a_client_ends_and_its_command_goes_on(peer):
     assert agent.ended(cid)["exit_code"] == 0
 
 
-def test_who_waits_for_a_command_is_gone_with_its_sending_half(peer):
+def test_a_half_closed_connection_counts_as_gone_while_its_command_runs(peer):
     """A client that died looks the same: the answer is never passed off as whole, and `on_disconnect` decides."""
     agent, connect = peer
     for mode, choice, state in (("stream", "kill", "ended"), ("wait", "kill", "ended"), ("wait", "continue", "running")):

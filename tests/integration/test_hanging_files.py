@@ -72,7 +72,7 @@ def test_a_command_that_hangs_there_holds_nobody_up_and_can_be_killed(agent, net
         assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204
 
 
-def test_who_went_away_gives_its_place_back_once_the_call_returns(agent, net):
+def test_the_thread_of_a_client_that_left_is_free_once_its_call_returns(agent, net):
     """As many as there are threads for files: the next file waits for its turn, and nothing else does."""
     for _ in range(2):
         ask_and_go(agent)
@@ -96,7 +96,7 @@ def test_while_copies_hang_all_else_works(agent, net):
         assert [one.result().status for one in asked] == [201] * 8
 
 
-def test_who_waits_for_a_name_holds_nobody_up(agent, net):
+def test_requests_that_wait_for_a_name_hold_up_no_others(agent, net):
     def put():
         return agent.request("PUT", "/v1/files/copy", body=b"x")
 

@@ -76,7 +76,7 @@ def test_a_mode_that_is_asked_for_is_the_lists_mask(everything):
     assert (kept[16, NOBODY], kept[4, NOBODY], kept[32, NOBODY]) == (4, 4, 0)
 
 
-def test_what_e2b_keeps_of_a_file_is_the_new_ones(everything):
+def test_a_rewritten_file_has_the_metadata_of_the_new_upload(everything):
     octets = {"Content-Type": "application/octet-stream"}
     first = everything.e2b.door.request("POST", "/files?path=f", body=b"1", headers={**octets, "X-Metadata-Author": "ann"})
     if first.status == 501:

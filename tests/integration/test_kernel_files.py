@@ -17,7 +17,7 @@ def same_before_and_after(path, ask):
             return answer, content
 
 
-def test_what_the_kernel_makes_as_it_is_read_arrives_whole(start_agent):
+def test_files_that_the_kernel_generates_arrive_whole(start_agent):
     agent = start_agent("--root", "/")
     for path in ("/proc/version", "/proc/sys/kernel/ostype", "/sys/class/net/lo/mtu", "/proc/mounts"):
         answer, content = same_before_and_after(path, lambda path=path: agent.request("GET", FILES + "/" + path))

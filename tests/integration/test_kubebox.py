@@ -86,7 +86,7 @@ def test_a_wait_of_megabytes_is_whole(box):
     assert answer["stdout"] == "a" * 3_000_000 and answer["stderr"] == "b" * 2_000_000
 
 
-def test_what_the_log_could_not_keep_is_told(start_kubebox):
+def test_an_answer_says_how_much_output_the_log_dropped(start_kubebox):
     box = start_kubebox("--keep-bytes", "128KiB")
     answer = box.run("head -c 1000000 /dev/zero | tr '\\0' a")
     missing = int(answer["stderr"].removeprefix("skiffd: ").split()[0])
@@ -272,7 +272,7 @@ def test_a_connection_that_breaks_is_taken_up_by_the_next_one(box):
     assert (err, code) == ("", 0) and joined(seen[quiet]) == ("", "", 5)
 
 
-def test_what_was_never_acknowledged_comes_again(box):
+def test_unacknowledged_output_is_sent_again(box):
     process = box.start("printf 'caf\\303'; while [ ! -e go ]; do sleep 0.02; done; printf '\\251'; exit 6")
     with box.socket() as socket:
         socket.follow(process)
@@ -340,7 +340,7 @@ def test_pings_are_answered_or_the_connection_ends(start_kubebox):
         assert set(frames) == {(1, b"2")}
 
 
-def test_who_never_connects_the_namespace_is_not_kept(start_kubebox):
+def test_a_connection_that_never_joins_the_namespace_is_closed(start_kubebox):
     box = start_kubebox("--keepalive", "50ms")
     with box.socket(connect=False) as socket:
         assert socket.ws.recv() is None
@@ -402,7 +402,7 @@ def test_many_paths_are_all_listed(box):
     assert len(set(box.get("get_all_file_paths", session_id="s"))) == 7200
 
 
-def test_what_is_wrong_with_a_file_is_told(box):
+def test_errors_of_files_have_their_reasons(box):
     box.post("make_dirs", session_id="s", file_path="dir")
     assert box.get("read_file", 404, session_id="s", file_path="nope") == {"detail": "File not found"}
     assert box.get("get_file", 404, session_id="s", file_path="dir") == {"detail": "File not found"}
@@ -492,7 +492,7 @@ def test_the_images_command_visits_the_page(start_kubebox, tmp_path):
 # --- as the agent sees it ---
 
 
-def test_its_commands_are_the_agents(box):
+def test_processes_of_kubebox_are_commands_of_the_agent(box):
     process = box.start("sleep 300", mode="background")
     items = box.agent.request("GET", "/v1/sessions/s/commands").json()["items"]
     assert [one["id"] for one in items] == [f"kubebox-{process}"]

@@ -167,7 +167,7 @@ def test_a_stop_tells_everybody_and_leaves_nothing(agent):
     assert not proc.alive(background["pid"]) and not agent.strays()
 
 
-def test_while_it_drains_it_takes_no_new_commands_and_says_so(agent):
+def test_a_draining_agent_refuses_new_commands_and_says_so(agent):
     with agent.stream("POST", "/v1/commands", json={
             "command": "trap 'until [ -e go ]; do sleep 0.1; done; exit 0' TERM; echo up; while :; do sleep 0.1; done",
             "mode": "stream", "kill_grace_ms": 20_000}) as stream:
@@ -194,7 +194,7 @@ def test_while_it_drains_it_takes_no_new_commands_and_says_so(agent):
     # A program that ends well when it is told to says nothing of who told it.
     (("--", "sh", "-c", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done"), signal.SIGTERM, 0,
      {"ended_by": "signal", "why": "SIGTERM"})])
-def test_why_it_ends_is_its_status_and_written_down(start_agent, tmp_path, arguments, end, status, word):
+def test_the_exit_status_and_the_termination_log_say_why_the_agent_ended(start_agent, tmp_path, arguments, end, status, word):
     log = tmp_path / "termination-log"
     log.write_text('{"ended_by":"lease","why":"forged by a command"}')
     agent = start_agent("--termination-log", log, *arguments, warm=False)

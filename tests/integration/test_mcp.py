@@ -44,7 +44,7 @@ def test_each_revision_with_a_handshake_is_spoken(agent, revision):
     assert client.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status == 404
 
 
-def test_who_asks_for_an_unknown_revision_gets_one_that_there_is(agent):
+def test_a_client_that_asks_for_an_unknown_revision_gets_a_known_one(agent):
     for asked in ("1999-01-01", "2024-11-05", NEWEST, "draft"):
         assert handshake(agent, asked)["protocolVersion"] == "2025-11-25"
 
@@ -68,7 +68,7 @@ def test_the_newest_revision_needs_no_handshake(agent):
     assert agent.request("GET", "/mcp", headers={"Accept": "text/event-stream", "MCP-Protocol-Version": NEWEST}).status == 405
 
 
-def test_its_header_fields_agree_with_the_body(agent):
+def test_header_fields_of_the_newest_revision_must_agree_with_the_body(agent):
     client = Mcp(agent, NEWEST)
     message = client.message("tools/call", {"name": "list_commands", "arguments": {}})
 
@@ -150,7 +150,7 @@ def test_a_command_is_waited_for(client):
     assert big["truncated"] and big["stdout"].startswith("1\n2\n") and big["stdout"].endswith("10000\n")
 
 
-def test_one_that_takes_longer_goes_on(client):
+def test_a_command_that_takes_longer_than_its_wait_goes_on(client):
     begun = client.tool("run_command", command="echo begun; read line; echo got $line; exit 5", stdin_open=True, wait_ms=200)
     assert begun["state"] == "running" and "wait_for" in begun["next_step"]
     first = client.tool("read_output", command=begun["id"], wait_ms=5000)
@@ -176,7 +176,7 @@ def test_output_is_read_piece_by_piece_without_cutting_characters(client):
     assert len(read.encode()) >= len(text.encode())
 
 
-def test_one_in_the_background_is_waited_for_by_port_pattern_and_path(client):
+def test_wait_for_takes_ports_patterns_and_paths_of_a_background_command(client):
     server = ("import socket, time, pathlib; s = socket.create_server(('127.0.0.1', 0)); print('on', s.getsockname()[1], "
               "flush=True); pathlib.Path('up').touch(); time.sleep(100)")
     begun = client.tool("run_command", argv=["/usr/bin/python3", "-c", server], background=True)
@@ -246,7 +246,7 @@ def test_a_tree_of_changes_is_made_at_once_or_not_at_all(client):
     assert "1 to 500" in client.tool_error("apply_changes", operations=[])
 
 
-def test_what_has_changed_is_told_from_a_cursor_on(client, watched):
+def test_watch_changes_lists_changes_since_a_cursor(client, watched):
     begun = client.tool("watch_changes", path="w")
     assert begun["items"] == []
     client.tool("run_command", command="mkdir w/new; mv w/new w/d")
@@ -358,7 +358,7 @@ def test_changes_of_resources_are_told_to_who_has_subscribed(agent, watched):
     assert client.refusal("resources/subscribe", {"uri": "skiff://default/logs/nope"}).code == -32002
 
 
-def test_what_happened_while_nobody_listened_is_told_later_and_once(agent, watched):
+def test_updates_without_a_listener_are_sent_later_and_once(agent, watched):
     client = Mcp(agent)
     client.tool("write_file", path="w/file", text="1")
     client.call("resources/subscribe", {"uri": "skiff://default/files/w/file"})
@@ -436,7 +436,7 @@ def test_a_web_page_of_another_origin_is_refused(agent):
     agent.request("POST", "/mcp", json={}, headers={"Host": "evil.example"}).problem(421)
 
 
-def test_what_it_starts_is_a_command_of_the_agent(start_agent, tmp_path):
+def test_run_command_starts_a_command_of_the_agent(start_agent, tmp_path):
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log)
     done = Mcp(agent).tool("run_command", command="echo seen")
@@ -461,7 +461,7 @@ def test_an_agent_that_stops_ends_what_is_under_way(start_agent):
 
 # --- the form of messages ---
 
-def test_what_is_no_message_is_refused(agent):
+def test_invalid_messages_are_refused(agent):
     client = Mcp(agent)
     for body, code in ((b"{", -32700), (b"[]", -32600), (b"7", -32600), (b"{}", -32600), (b'{"jsonrpc":"1.0","id":1}', -32600),
                        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),

@@ -117,7 +117,7 @@ def test_a_batch_cancels_what_a_message_would(agent):
 # --- header fields ---
 
 
-def test_what_is_sent_may_be_named_and_what_is_taken_may_be_a_range(agent):
+def test_content_types_may_have_parameters_and_accept_may_have_ranges(agent):
     client = Mcp(agent)
     ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
     for kind in ("application/json; charset=utf-8", "Application/JSON"):
@@ -290,7 +290,7 @@ def test_progress_has_the_token_of_its_request(client):
             assert list(told)[-1]["result"]["structuredContent"]["exit_code"] == 0
 
 
-def test_what_is_not_a_token_is_refused(client):
+def test_invalid_progress_tokens_are_refused(client):
     for token in (1.5, True, ["x"], {}, "x" * 300):
         message = client.message("tools/list", meta={"progressToken": token})
         answer = client.agent.request("POST", "/mcp", json=message, headers=client.headers(message))

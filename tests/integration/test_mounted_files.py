@@ -28,7 +28,7 @@ def mounted(start_agent, tmp_path, *arguments, read_only=False, room=None):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("read_only", [False, True], ids=["", "in a directory that is read only"])
-def test_it_is_written(start_agent, tmp_path, way, read_only):
+def test_a_mounted_file_is_written_in_place(start_agent, tmp_path, way, read_only):
     agent, file = mounted(start_agent, tmp_path, *DIALECTS, read_only=read_only)
     inode = file.stat().st_ino
     path = "etc/config" if read_only else "config"
@@ -60,7 +60,7 @@ def test_a_batch_that_fails_gives_it_its_old_text(start_agent, tmp_path):
     assert file.read_bytes() == OLD and not (agent.root / "other").exists()
 
 
-def test_what_can_not_be_done_with_it_says_why(start_agent, tmp_path):
+def test_operations_that_a_mount_prevents_say_why(start_agent, tmp_path):
     agent, file = mounted(start_agent, tmp_path)
     (agent.root / "other").write_text("x")
     said = agent.request("DELETE", "/v1/files/config").problem(409, "in_use")
@@ -110,7 +110,7 @@ def test_a_tree_goes_to_another_file_system(across, route, source, to):
     across.run(argv=["rm", "-rf", source])
 
 
-def test_what_holds_a_mount_is_copied_with_what_is_in_it_and_not_moved(across):
+def test_a_directory_with_mounts_in_it_is_copied_and_not_moved(across):
     across.run("echo a >disk/a; echo b >disk/inner/b; echo c >disk/holder/c; echo d >disk/holder/inner/d")
     assert across.request("POST", "/v1/files:copy", json={"from": "disk", "to": "copied"}).status == 201
     assert across.run("cat copied/a copied/inner/b copied/holder/c copied/holder/inner/d")["stdout"] == "a\nb\nc\nd\n"

@@ -476,5 +476,5 @@ def test_each_call_of_a_dialect_has_a_row():
 
 
 @pytest.mark.parametrize("row", [*ROUTES, *(f"tool {name}" for name in TOOLS), *METHODS, *CALLS])
-def test_what_is_missing_is_told(on, row):
+def test_each_incomplete_answer_says_so(on, row):
     {**ROUTES, **{f"tool {name}": scenario for name, scenario in TOOLS.items()}, **METHODS, **CALLS}[row](on)

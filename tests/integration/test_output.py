@@ -115,7 +115,7 @@ def test_half_a_character_is_not_held_back_for_long(agent):
     assert b"".join(pieces) == "aéb".encode() and len(pieces) > 1
 
 
-def test_what_the_log_drops_is_told_as_a_gap(agent):
+def test_dropped_output_is_reported_as_a_gap(agent):
     cid = agent.start("seq 1000000", output={"overflow": "drop", "keep_bytes": 256 * KIB})["id"]
     assert agent.ended(cid)["exit_code"] == 0
     events = agent.output(cid)
@@ -251,7 +251,7 @@ def test_a_client_gets_the_form_that_it_likes_best(agent):
             assert stream.headers.get_content_type() == form, accept
 
 
-def test_what_a_background_child_says_later_is_marked_late(agent):
+def test_output_of_a_background_child_after_the_exit_is_marked_late(agent):
     with streamed(agent, "(sleep 0.8; echo late) & echo now") as stream:
         events = list(stream.events())
     assert gather(events)[0] == b"now\n" and events[-1]["type"] == "exit"
@@ -285,7 +285,7 @@ def test_many_readers_at_their_own_pace_see_the_same(agent):
             assert gather(list(stream.events()))[0] == expected
 
 
-def test_an_offset_that_is_no_offset_is_refused(agent):
+def test_invalid_offsets_are_refused(agent):
     cid = agent.run("echo hi")["id"]
     for bad in ("from=-1", "from=x", "limit_bytes=-5", "follow=perhaps", "from=99999999999999999999999"):
         answer = agent.request("GET", f"/v1/commands/{cid}/output?{bad}")

@@ -43,20 +43,20 @@ def test_a_child_is_named(agent):
     assert named(agent, result) == [int(result["stdout"])]
 
 
-def test_one_that_has_escaped_is_named(agent):
+def test_a_process_that_has_escaped_is_named(agent):
     result = agent.run(f"{sys.executable} -c \"$TEXT\"; until [ -e pid ]; do sleep 0.02; done", env={"TEXT": ESCAPE})
     assert named(agent, result) == [written_pid(agent)]
     os.kill(written_pid(agent), signal.SIGKILL)
 
 
-def test_its_own_come_first_and_then_all_others(agent):
+def test_the_commands_own_processes_are_named_before_all_others(agent):
     text = f"{sys.executable} -c \"$TEXT\"; until [ -e pid ]; do sleep 0.02; done; sleep 1000 & echo $!"
     result = agent.run(text, env={"TEXT": ESCAPE})
     assert named(agent, result) == [int(result["stdout"]), written_pid(agent)]
     os.kill(written_pid(agent), signal.SIGKILL)
 
 
-def test_one_that_was_never_its_own_is_named(agent):
+def test_a_foreign_process_that_holds_the_pipe_is_named(agent):
     cid = agent.start("read line", stdin_open=True)["id"]
     pid = agent.request("GET", f"/v1/commands/{cid}").json()["pid"]
     with open(f"/proc/{pid}/fd/1", "wb") as pipe, subprocess.Popen(["sleep", "1000"], stdout=pipe) as other:
@@ -66,7 +66,7 @@ def test_one_that_was_never_its_own_is_named(agent):
         other.kill()
 
 
-def test_one_that_holds_no_pipe_is_not_named(agent):
+def test_a_process_that_holds_no_pipe_is_not_named(agent):
     result = agent.run("sleep 1000 > /dev/null 2>&1 & echo $!")
     assert "background" not in result and result["output_complete"] is True
     assert proc.alive(int(result["stdout"]))
@@ -74,7 +74,7 @@ def test_one_that_holds_no_pipe_is_not_named(agent):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without a set-user-id program")
-def test_one_of_another_user_is_told_as_output_that_is_not_complete(start_agent):
+def test_an_invisible_holder_of_the_pipe_makes_the_output_incomplete(start_agent):
     """The kernel shows nobody its descriptors without CAP_SYS_PTRACE."""
     agent = start_agent(wrapper=[tool("setpriv"), "--bounding-set=-sys_ptrace", "--"])
     agent.root.chmod(0o777)

@@ -55,14 +55,14 @@ def ask(way, port, **how):
 
 @pytest.mark.parametrize("target", ["/announce?info_hash=%00%01%FF", "/keys/a%00b", "/?discount=100%", "/?a=%f&b=%4&c=%zz", "/100%/x", "/%",
                                     "/%00?%00=%00"])
-def test_what_is_only_passed_on_is_not_decoded(way, target):
+def test_targets_that_are_passed_on_are_not_decoded(way, target):
     seen = Recorded()
     with Upstream(seen) as upstream:
         assert ask(way, upstream.port, path=target).status == 204
     assert seen.line() == f"GET {target} HTTP/1.1"
 
 
-def test_what_is_not_passed_on_has_to_be_decoded(agent, serving, key):
+def test_targets_that_can_not_be_decoded_are_refused_unless_they_are_passed_on(agent, serving, key):
     for target in "/v1/files/a%00b", "/v1/version?a=%00", "/v1/commands?limit=100%", "/v1/files/%zz", "/v1/ports/30%00/", "/v1/ports/30%/", "/%":
         assert agent.request("GET", target).problem(400), target
     server = serving.start("--domain", DOMAIN)
@@ -104,7 +104,7 @@ def test_answers_of_netcat_and_shell_scripts_are_taken(way, head):
     "HTTP/1.1 200 OK\nContent-Length: 5\nContent-Length: 6\n\nhello", "HTTP/1.1 200 OK\nContent-Length: 5\nTransfer-Encoding: chunked\n\n5\r\nhello\r\n",
     "HTTP/1.1 200 OK\nA: b\n c\n\nhello", "HTTP/1.1 200 OK\nA: b\rContent-Length: 1\n\nhello", "HTTP/1.1 200 OK\nA : b\n\nhello",
     "HTTP/1.1 20\n\nhello", "hello\n\n", "\nHTTP/1.1 200 OK\n\nhello", "HTTP/1.1 200 OK\nA\x00: b\n\nhello"])
-def test_what_two_could_read_differently_is_none(way, answer):
+def test_an_ambiguous_answer_is_502(way, answer):
     with Upstream(saying(answer)) as upstream:
         assert ask(way, upstream.port).status == 502
 

@@ -220,7 +220,7 @@ def test_a_silence_after_one_end_has_an_end(start_agent):
 # --- what is refused ---
 
 
-def test_who_does_not_listen_and_what_is_no_port_is_told_before_the_handshake(agent):
+def test_a_closed_or_invalid_port_is_refused_before_the_handshake(agent):
     def asked(path, **how):
         return agent.request("GET", path, headers={
             "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
@@ -305,7 +305,7 @@ def test_it_ends_with_the_token(start_agent, tmp_path):
         until(lambda: over, what="the server's end")
 
 
-def test_it_is_use_and_ends_when_the_agent_stops(start_agent):
+def test_a_port_socket_counts_as_activity_and_ends_when_the_agent_stops(start_agent):
     agent = start_agent()
     with Upstream(echo) as upstream, agent.raw_ws(way(upstream), TCP) as ws:
         ws.send(BINARY, b"x")
@@ -340,7 +340,7 @@ def test_200_at_once_and_no_descriptor_is_left(agent):
 
 
 @pytest.mark.parametrize("who", ["client", "server"])
-def test_who_reads_nothing_holds_nobody_and_takes_no_memory(agent, who):
+def test_a_peer_that_reads_nothing_holds_up_no_others_and_takes_no_memory(agent, who):
     reads, count = threading.Event(), [0]
 
     def pour(send):
@@ -377,7 +377,7 @@ def test_who_reads_nothing_holds_nobody_and_takes_no_memory(agent, who):
             writer.join(30)
 
 
-def test_who_never_reads_is_let_go(start_agent):
+def test_the_connection_of_a_peer_that_never_reads_is_closed(start_agent):
     agent = start_agent("--port-timeout", "300ms", "--keepalive", "100ms")
     hangs, over = threading.Event(), []
     with Upstream(lambda connection: hangs.wait(30)) as upstream:

@@ -326,7 +326,7 @@ def test_all_of_it_passes_over_tls(start_agent, tmp_path):
 
 
 @pytest.mark.parametrize("leaves", ["client", "server"])
-def test_whoever_leaves_an_upgrade_takes_the_other_along(agent, leaves):
+def test_an_upgraded_connection_ends_on_both_sides_when_one_leaves(agent, leaves):
     over = []
 
     def serve(connection):

@@ -62,7 +62,7 @@ def test_every_method_is_passed_on(agent, recorded, method):
     assert seen.line() == f"{method} /x HTTP/1.1"
 
 
-def test_connect_is_not(agent, recorded):
+def test_the_method_connect_is_not_passed_on(agent, recorded):
     seen, upstream = recorded
     head = request_bytes("CONNECT", upstream.path(), agent.headers({"Connection": "close"}))
     assert agent.exchange(head).startswith(b"HTTP/1.1 405 ")
@@ -91,7 +91,7 @@ def test_fields_of_one_connection_stay_there(agent):
 
 @pytest.mark.parametrize("body", [b"", b"Content-Length: 1\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"],
                          ids=["none", "length", "chunked"])
-def test_what_the_agent_writes_stands_there_once(agent, recorded, body):
+def test_fields_that_the_agent_writes_are_sent_once(agent, recorded, body):
     """However often the client has sent it. Its own fields are its own."""
     seen, upstream = recorded
     own = b"X-Own: 1\r\nX-Own: 2\r\n"
@@ -262,7 +262,7 @@ def test_an_agent_that_drains_passes_nothing_on(start_agent, recorded):
     assert not seen.requests
 
 
-def test_what_is_passed_on_ends_with_the_token(start_agent, tmp_path):
+def test_a_request_that_is_passed_on_ends_with_its_token(start_agent, tmp_path):
     signer = Signer(tmp_path)
     agent = start_agent("--public-key", signer.public, "--sandbox-id", "box-1")
     token = signer.token(scope="ports", exp=time.time() + 4)

@@ -40,7 +40,7 @@ def test_bytes_arrive_as_they_are_and_what_is_no_text_is_replaced(door):
         "stdout": "café \ufffd \ufffd", "stderr": "\0", "exit_code": 0}
 
 
-def test_what_can_not_run_fails_as_a_command(door):
+def test_an_invalid_command_fails_with_an_exit_code(door):
     for command, why in (("", "empty"), ("  \n", "empty"), ("echo a\0b", "NUL")):
         result = run(door, command)
         assert (result["stdout"], result["exit_code"]) == ("", 1)

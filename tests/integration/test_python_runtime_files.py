@@ -46,7 +46,7 @@ def test_a_download_has_the_originals_fields(door):
         assert answer.headers["Accept-Ranges"] == "bytes"
 
 
-def test_what_is_no_file_is_not_found(door):
+def test_only_regular_files_are_found(door):
     os.mkfifo(door.agent.root / "fifo")
     (door.agent.root / "loop").symlink_to("loop")
     (door.agent.root / "file").write_text("x")

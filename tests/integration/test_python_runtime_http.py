@@ -42,7 +42,7 @@ def test_queries_are_no_part_of_a_path(door):
     ("application/vnd.api+json", True), ("", True), ("text/json", False), ("text/plain", False), ("application/jsonp", False),
     ("application/x-www-form-urlencoded", False), ("multipart/form-data; boundary=b", False), ("json", False),
 ])
-def test_what_is_taken_for_json(door, kind, runs):
+def test_content_types_decide_whether_a_body_is_json(door, kind, runs):
     answer = door.request("POST", "/execute", body=b'{"command":"echo x"}', headers={"Content-Type": kind})
     if runs:
         assert answer.json() == {"stdout": "x\n", "stderr": "", "exit_code": 0}

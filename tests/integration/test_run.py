@@ -147,7 +147,7 @@ def test_the_shells_first_size_is_as_usual_where_nothing_is_said(agent, query, e
         assert expected in read_until(ws, b"end")
 
 
-def test_what_is_typed_and_not_taken_rings(start_agent):
+def test_input_that_a_full_terminal_drops_rings_the_bell(start_agent):
     agent = start_agent("--stdin-bytes", "4096")
     with agent.ws(query("/v1/shell", command="stty raw -echo; printf up; exec sleep 1000")) as ws:
         read_until(ws, b"up")

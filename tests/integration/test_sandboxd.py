@@ -216,7 +216,7 @@ def test_a_hundred_streams_at_once(client, doors):
         assert output(call) == str(number).encode() and exit_code(call) == 0
 
 
-def test_what_is_not_grpc(client):
+def test_requests_that_are_not_grpc_calls_are_refused(client):
     call = client.unary("Nope")
     assert (call.status, call.message) == (UNIMPLEMENTED, "method /process.v1.ProcessService/Nope is not known here")
     for headers, status in (([(":method", "GET")], "405"), ([(":method", "POST"), ("content-type", "text/plain")], "415")):

@@ -141,7 +141,7 @@ def test_health_of_services_that_nobody_knows(client):
 # --- REST ---
 
 
-def test_what_is_checked_first(rest):
+def test_errors_are_checked_in_the_order_of_the_original(rest):
     """A mode before a path, a path before a flag: as the original."""
     assert rest.request("PUT", "/v1/files/..%2Fx?mode=9", body=b"").status == 400
     assert rest.request("DELETE", "/v1/files/nope?recursive=maybe").status == 404

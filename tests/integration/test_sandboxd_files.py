@@ -160,7 +160,7 @@ def test_health_and_metadata(start_doors):
     assert rest.request("GET", "/v1/metadata").json() == {"env": {"SANDBOX_NAME": "box"}}
 
 
-def test_what_has_no_route_is_answered_as_by_go(rest):
+def test_a_path_without_a_route_is_answered_as_by_go(rest):
     for path in ("/", "/v1", "/v1/nope", "/v1/health/x", "/v2/files/x"):
         answer = rest.request("GET", path)
         assert (answer.status, answer.body) == (404, b"404 page not found\n"), path

@@ -62,7 +62,7 @@ def test_a_token_of_it_opens_its_agent(server, serving, key):
     assert refused.status == 403 and refused.json()["code"] == "insufficient_scope"
 
 
-def test_what_makes_no_sense_is_refused_by_name(server, key):
+def test_a_refusal_names_the_invalid_field(server, key):
     for body, code, field in [({"ttl_ms": 999}, "invalid_field", "/ttl_ms"), ({"tll_ms": 1}, "unknown_field", "/tll_ms"),
                               ({"env": {"SKIFF_PUBLIC_KEY": "x"}}, "invalid_field", "env"),
                               ({"labels": {"": "x"}}, "invalid_field", "labels"),
@@ -216,7 +216,7 @@ def test_one_idempotency_key_makes_one_sandbox(serving, key):
     assert servers[0].request("POST", "/v1/sandboxes", {}, stranger, headers).json()["id"] != answers[0].json()["id"]
 
 
-def test_what_one_process_made_the_next_one_has_after_a_kill(serving, key):
+def test_sandboxes_outlive_a_killed_server(serving, key):
     first = serving.start()
     sandbox = made(first, key, {"labels": {"kept": "yes"}})
     first.kill()
@@ -225,7 +225,7 @@ def test_what_one_process_made_the_next_one_has_after_a_kill(serving, key):
     assert second.request("DELETE", f"/v1/sandboxes/{sandbox['id']}", key=key).status == 204
 
 
-def test_what_is_over_goes_and_what_was_to_stay_sleeps(server, serving, key):
+def test_an_expired_sandbox_is_removed_or_stopped_as_it_was_created(server, serving, key):
     goes = made(server, key)["id"]
     stays = made(server, key, {"on_end": "stop"})["id"]
     for one in (goes, stays):

@@ -77,7 +77,7 @@ def test_a_repeated_request_with_a_name_meets_its_own_sandbox_alone(server, key)
     assert code_of(create(server, key, {"name": "demo", "env": {"A": "b"}}, **mine)) == (409, "sandbox_conflict")
 
 
-def test_what_can_not_be_a_name_is_refused_before_anything_is_made(server, serving, key):
+def test_invalid_names_are_refused_before_a_sandbox_is_created(server, serving, key):
     made = create(server, key, {}).json()["id"]
     for name in ["A", "a/b", "../a", "-a", "a-", "a" * 51, "a.b", "a b", "ä", made, "s" + "0" * 20, "s" + "z" * 20]:
         answer = create(server, key, {"name": name})
@@ -100,7 +100,7 @@ def test_the_name_of_somebody_elses_sandbox_opens_nothing(server, serving, key):
     assert [serving.skiff.record(name) for name in ("demo", "by-hand")] == before
 
 
-def test_what_its_template_decides_a_client_can_not_say(server, serving, key):
+def test_a_client_can_not_set_what_its_template_decides(server, serving, key):
     for option in ("image", "pod", "cpu", "pool", "volumes", "service_account", "run_as", "setup"):
         assert code_of(create(server, key, {option: "x"})) == (400, "unknown_field"), option
     assert code_of(create(server, key, {"network": "open"})) == (400, "invalid_field")
@@ -129,7 +129,7 @@ def test_without_a_wait_it_is_there_at_once_and_any_server_waits_for_it(held, se
     assert serving.skiff.names() == ["slow"]
 
 
-def test_what_is_refused_is_refused_at_once_also_without_a_wait(held, serving, key):
+def test_a_refusal_comes_at_once_also_without_a_wait(held, serving, key):
     assert code_of(create(held[0], key, {"template": "none", "wait": False})) == (404, "not_found")
     one = serving.key("one", "--max-sandboxes", "1")
     assert create(held[0], one, {"name": "first", "wait": False}).status == 202
@@ -158,7 +158,7 @@ def test_events_tell_each_phase_and_that_it_is_ready(held, serving, key):
     assert (event, problem["code"]) == ("failed", "sandbox_not_running")
 
 
-def test_why_it_has_failed_is_told_to_all_who_wait_and_nothing_is_left(held, serving, key):
+def test_all_who_wait_get_the_reason_of_a_failure_and_nothing_is_left(held, serving, key):
     assert create(held[0], key, {"name": "bad", "wait": False}).status == 202
     stream = held[0].events("/v1/sandboxes/bad/events", key)
     assert next(stream)[0] == "phase"
@@ -212,7 +212,7 @@ def test_a_server_that_ends_finishes_what_it_has_promised(held, serving, key):
     assert held[1].request("GET", "/v1/sandboxes/slow", key=key).json()["state"] == "running"
 
 
-def test_what_it_can_not_finish_in_time_leaves_nothing(serving, key):
+def test_a_server_that_stops_leaves_no_unfinished_sandbox(serving, key):
     serving.hold_agents()
     server = serving.start("--drain-timeout", "1ms")
     assert create(server, key, {"name": "slow", "wait": False}).status == 202
@@ -223,7 +223,7 @@ def test_what_it_can_not_finish_in_time_leaves_nothing(serving, key):
     serving.let_agents_go()
 
 
-def test_what_a_killed_server_was_making_can_be_had_by_its_name(held, serving, key):
+def test_get_or_create_takes_over_what_a_killed_server_was_creating(held, serving, key):
     body = {"name": "slow", "get_or_create": True}
     assert create(held[0], key, {**body, "wait": False}).status == 202
     held[0].kill()

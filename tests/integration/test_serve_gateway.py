@@ -56,7 +56,7 @@ def connections_to(serving, sandbox):
 
 
 @pytest.mark.parametrize("by", [0, 1], ids=["through the same process", "through another one"])
-def test_what_was_removed_is_gone_for_the_next_request(servers, key, by):
+def test_the_next_request_sees_that_a_sandbox_was_removed(servers, key, by):
     sandbox = made(servers[0], key)
     for _ in range(3):
         assert run(servers[0], key, sandbox, "echo here") == "here\n"
@@ -68,7 +68,7 @@ def test_what_was_removed_is_gone_for_the_next_request(servers, key, by):
 
 
 @pytest.mark.parametrize("by", [0, 1], ids=["through the same process", "through another one"])
-def test_what_was_stopped_does_not_run_for_the_next_request_and_is_reached_again_when_it_does(servers, key, by):
+def test_the_next_request_sees_that_a_sandbox_was_stopped_or_started(servers, key, by):
     sandbox = made(servers[0], key, wakes=False)
     run(servers[0], key, sandbox, "echo kept > file")
     for _ in range(3):
@@ -123,7 +123,7 @@ def test_one_connection_carries_one_request_after_the_other(servers, serving, ke
 
 
 @pytest.mark.parametrize("arguments", [[], ["--behind-proxy"]], ids=["first", "behind-proxy"])
-def test_what_the_gateway_writes_stands_there_once(serving, key, arguments):
+def test_fields_that_the_gateway_writes_are_sent_once(serving, key, arguments):
     """However often the client has sent it, to a server in the sandbox and to its agent."""
     server = serving.start(*arguments)
     sandbox, seen = made(server, key), Recorded()
@@ -159,7 +159,7 @@ def sending(size, told):
     return serve
 
 
-def test_what_a_slow_client_does_not_read_is_held_by_nobody(servers, key):
+def test_output_for_a_slow_client_is_not_held_in_memory(servers, key):
     """As fast as it can up to then: in large blocks."""
     sandbox, told = made(servers[0], key), []
     pid = servers[0].process.pid
@@ -213,7 +213,7 @@ def test_a_body_that_is_cut_behind_is_cut(servers, key, framing):
             servers[0].request("GET", f"/s/{sandbox}/{upstream.port}/", key=key)
 
 
-def test_two_authorizations_are_none(servers, key):
+def test_a_request_with_two_authorizations_is_refused(servers, key):
     """Two parsers of such a request could each take another field."""
     sandbox = made(servers[0], key)
     for path in "/v1/sandboxes", f"/s/{sandbox}/7070/v1/version", f"/s/{sandbox}/3000/":

@@ -42,7 +42,7 @@ def told(entries):
     return [(entry["level"], entry["message"]) for entry in entries]
 
 
-def test_what_commands_did_is_told_in_its_order(server, key, sandbox):
+def test_the_logs_list_the_output_of_commands_in_its_order(server, key, sandbox):
     first = run(server, key, sandbox, command="echo one; echo two >&2; printf 'no end'; exit 3")
     run(server, key, sandbox, argv=["printf", "a\\r\\n\\377\\n"])
     agent(server, key, sandbox, "POST", "/v1/sessions", id="other")
@@ -76,18 +76,18 @@ def test_entries_are_chosen(server, key, sandbox):
 
 
 @pytest.mark.parametrize("query", ["limit=1001", "limit=-1", "limit=x", "cursor=-1", "direction=up", "level=fatal"])
-def test_what_can_not_be_meant_is_refused(server, key, sandbox, query):
+def test_invalid_queries_of_logs_are_refused(server, key, sandbox, query):
     assert server.request("GET", f"/v2/sandboxes/{sandbox}/logs?{query}", key=key).status == 400
 
 
-def test_one_that_is_asleep_has_none_and_stays_so(server, key, sandbox):
+def test_a_sleeping_sandbox_has_no_logs_and_is_not_woken(server, key, sandbox):
     run(server, key, sandbox, command="echo gone")
     assert server.request("POST", f"/sandboxes/{sandbox}/pause", {}, key).status == 204
     assert logs(server, key, sandbox) == []
     assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json()["state"] == "stopped"
 
 
-def test_others_see_nothing_of_it(server, serving, key, sandbox):
+def test_another_tenant_sees_no_logs(server, serving, key, sandbox):
     stranger = serving.key("stranger", "--tenant", "stranger")
     for path in (f"/sandboxes/{sandbox}/logs", f"/v2/sandboxes/{sandbox}/logs"):
         assert server.request("GET", path).status == 401

@@ -40,7 +40,7 @@ def test_a_validator_accepts_the_document(document, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_a_host_of_sandboxes_can_not_do_is_in_the_document(document):
+def test_the_document_says_which_routes_a_host_may_lack(document):
     for method, path in (("post", "/v1/sandboxes"), ("post", "/v1/sandboxes/{id}/stop"), ("delete", "/v1/sandboxes/{id}")):
         assert "501" in document["paths"][path][method]["responses"], path
 

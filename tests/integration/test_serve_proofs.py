@@ -214,7 +214,7 @@ def test_a_creation_that_was_cut_is_asked_again_and_there_once(serving, servers,
         assert len(agents_of(serving, one)) == 1
 
 
-def test_what_a_killed_process_left_before_the_record_stands_in_nobodys_way(serving, servers, key):
+def test_remains_of_a_killed_process_without_a_record_block_no_creation(serving, servers, key):
     headers = {"Idempotency-Key": "once"}
     sandbox = made(servers[0], key, headers=headers)
     assert servers[0].request("DELETE", f"/v1/sandboxes/{sandbox}", key=key).status == 204
@@ -233,7 +233,7 @@ def test_what_a_killed_process_left_before_the_record_stands_in_nobodys_way(serv
     shutil.rmtree(files)
 
 
-def test_what_was_cut_without_a_key_is_in_the_list_and_goes_although_its_removal_is_cut(serving, servers, key):
+def test_a_sandbox_whose_creation_was_cut_is_listed_and_can_be_removed(serving, servers, key):
     first, second = servers
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         cut = [pool.submit(attempt, first, "POST", "/v1/sandboxes", {}, key) for _ in range(4)]
@@ -254,7 +254,7 @@ def test_what_was_cut_without_a_key_is_in_the_list_and_goes_although_its_removal
     assert serving.skiff.names() == [] and not agents(serving)
 
 
-def test_what_was_cut_and_nobody_can_ask_for_again_goes_by_itself(serving, key):
+def test_an_unfinished_sandbox_that_no_client_can_name_is_removed(serving, key):
     """Its client has no id of it. What has a key or a name is kept for whoever comes back."""
     serving.hold_agents()
     first = serving.start()

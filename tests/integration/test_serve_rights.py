@@ -51,7 +51,7 @@ def test_a_right_ends_with_what_gave_it(scene, credential, end):
             assert not OPEN[use](it).ends(), f"{use} is refused, or ends at once"
 
 
-def test_what_is_open_ends_by_the_end_that_its_key_had(serving):
+def test_open_connections_end_when_their_key_expires(serving):
     """Which it knows from the beginning: the ring says the same before and after."""
     with Upstream(application) as page, Upstream(lambda connection: connection.ended()) as raw:
         scene = Scene(serving, page.port, raw.port)
@@ -217,7 +217,7 @@ def test_a_key_that_may_only_use_neither_extends_nor_starts(serving):
     assert shown(server, user, box)["state"] == "stopped"
 
 
-def test_one_that_wakes_is_woken_by_a_key_that_may_only_use_with_the_lease_that_it_has(serving):
+def test_a_key_that_may_only_use_wakes_a_sandbox_with_the_lease_that_it_has(serving):
     maker, user = serving.key("me", "--max-sandboxes", "1"), serving.key("user", "--scope", "use")
     server = serving.start()
     box = server.request("POST", "/v1/sandboxes", {"ttl_ms": 600_000, "on_end": "stop"}, maker).json()["id"]

@@ -39,7 +39,7 @@ TWO_WAYS = ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 
             "X: a\rTransfer-Encoding: chunked", "Host: other", "X\x00: a", "X: a\x00b", " X: a"]
 
 
-def test_what_two_could_read_differently_reaches_no_sandbox(server, key):  # noqa: F811
+def test_an_ambiguous_request_reaches_no_sandbox(server, key):  # noqa: F811
     sandbox, seen = made(server, key), Recorded()
     with Upstream(seen) as upstream:
         for fields in TWO_WAYS:
@@ -102,7 +102,7 @@ def test_a_body_that_was_announced_and_not_asked_for_is_no_request(server, key):
                     stream.next_response()
 
 
-def test_what_is_sent_behind_an_upgrade_is_never_the_gateways(server, key):  # noqa: F811
+def test_bytes_behind_an_upgrade_are_never_taken_by_the_gateway(server, key):  # noqa: F811
     """Whether the server has switched or not, no byte is taken twice, or by the wrong one."""
     sandbox, heard = made(server, key), []
     inner = request_bytes("GET", "/v1/me", {"Host": server.host, "X-API-Key": key, "Connection": "close"})

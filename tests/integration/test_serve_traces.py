@@ -95,7 +95,7 @@ def test_waking_is_told(server, key, collector):
     assert woken["parentSpanId"] == collector.span("POST gateway:7070")["spanId"]
 
 
-def test_what_a_client_does_not_sample_is_passed_on_and_not_sent(server, key, collector):
+def test_an_unsampled_trace_is_passed_on_and_not_sent(server, key, collector):
     create(server, key)
     unsampled = ABOVE[:-1] + "0"
     assert run(server, key, "echo $TRACEPARENT", traceparent=unsampled).strip().endswith("-00")

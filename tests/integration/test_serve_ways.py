@@ -97,7 +97,7 @@ def test_fields_of_a_sandbox_do_not_lead_requests_for_control_astray(server, key
     assert "cpu_count" in server.request("GET", "/metrics", key=key, headers=named).json()
 
 
-def test_what_its_owner_has_paused_stays_so(server, key):
+def test_a_sandbox_that_its_owner_has_paused_stays_paused(server, key):
     sandbox, token = made_by_e2b(server, key)
     assert server.request("POST", f"/sandboxes/{sandbox}/pause", {}, key).status == 204
     shown = {"E2b-Sandbox-Id": sandbox, **ENVD, "X-Access-Token": token}

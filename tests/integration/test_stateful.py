@@ -44,7 +44,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_what_a_command_leaves_is_there_for_the_next(agent, shells, case):
+def test_the_next_command_has_the_state_that_a_command_leaves(agent, shells, case):
     before, ask, answer = KEPT[case]
     for kind, path in shells.items():
         root = f"r-{kind}"

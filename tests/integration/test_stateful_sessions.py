@@ -89,7 +89,7 @@ def test_a_command_without_a_shell_gets_the_variables_and_the_folder(shell):
     assert shell.run(argv=["printenv", "V"], env={"V": "own"})["stdout"] == "own\n"
 
 
-def test_of_overlapping_commands_the_first_to_end_is_saved(shell):
+def test_the_first_of_overlapping_commands_to_end_saves_its_state(shell):
     slow = {}
     fifo = shell.agent.root / "fifo"
     os.mkfifo(fifo)
@@ -271,7 +271,7 @@ NO_SHELLS = {"zsh": shutil.which("zsh"), "fish": shutil.which("fish"), "tcsh": s
 
 
 @pytest.mark.parametrize("kind", NO_SHELLS)
-def test_what_can_not_keep_a_state_is_refused_when_the_session_is_made(agent, kind):
+def test_a_shell_that_can_not_keep_its_state_is_refused_at_the_creation(agent, kind):
     if NO_SHELLS[kind] is None:
         pytest.skip(f"no {kind} here")
     for method, path in (("POST", "/v1/sessions"), ("PUT", "/v1/sessions/x")):

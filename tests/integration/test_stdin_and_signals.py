@@ -136,7 +136,7 @@ def test_a_side_that_is_not_said_stays_as_it_is(agent):
         printed(agent, cid, expected + "\r\n")
 
 
-def test_of_a_new_terminal_it_is_as_usual(agent):
+def test_a_new_terminal_has_24_rows_and_80_columns_unless_told_otherwise(agent):
     for size, expected in (({}, "24 80"), ({"cols": 100}, "24 100"), ({"rows": 30}, "30 80")):
         assert agent.run("stty size", tty=size)["stdout"].strip() == expected
 

@@ -106,7 +106,7 @@ def test_a_directory_that_is_renamed_is_gone(agent, moved, recursive):
         (root / "d/w").rmdir()
 
 
-def test_what_is_moved_out_is_told_as_deleted_and_then_no_more(agent, watched, tmp_path):
+def test_a_directory_that_is_moved_out_is_reported_as_deleted_and_not_watched(agent, watched, tmp_path):
     with watched(agent, "true") as (directory, events):
         for number in range(20):
             (directory / "sub/deep").mkdir(parents=True)

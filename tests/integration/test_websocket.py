@@ -190,7 +190,7 @@ def test_late_output_has_its_flag_in_binary(agent):
     assert [(header["flags"] & 1, data) for header, data in frames] == [(0, b"now\n"), (1, b"late\n")]
 
 
-def test_what_cannot_be_attached_is_refused_before_the_upgrade(agent):
+def test_an_attach_to_an_unknown_command_is_refused_before_the_upgrade(agent):
     for path in ("/v1/sessions/default/commands/nope/attach", "/v1/sessions/nope/run?command=true"):
         with pytest.raises(websockets.InvalidStatusCode) as refusal:
             agent.ws(path)

@@ -43,7 +43,7 @@ def test_a_workload_that_does_not_end_is_killed_after_the_drain_timeout(start_ag
     until(lambda: not agent.strays())
 
 
-def test_what_the_workload_leaves_behind_is_ended_with_it(start_agent):
+def test_processes_that_the_workload_leaves_behind_are_killed(start_agent):
     agent = start_agent("--kill-grace", "100ms", "--", "/bin/sh", "-c",
                         "setsid sleep 300 & setsid sh -c 'trap \"\" TERM; sleep 301' & exit 4", warm=False)
     assert agent.process.wait(20) == 4

@@ -79,7 +79,7 @@ def test_an_entry_of_which_nothing_ran_has_passed_nothing(gate):
 
 
 @pytest.mark.parametrize("cases", [FAILS, BREAKS])
-def test_what_fails_is_named(gate, cases):
+def test_a_failed_case_is_named(gate, cases):
     gate.add_report("one", PASSES + cases, status=1)
     status, lines = gate.run("--again")
     name = "fails" if cases == FAILS else "breaks"
@@ -96,7 +96,7 @@ def test_a_crash_is_a_failure_whatever_an_older_report_says(gate):
     assert (status, lines[-2:]) == (1, ["failed: one", "1 passed, 1 failed"])
 
 
-def test_what_all_cases_pass_and_leaves_something_behind_fails(gate):
+def test_an_entry_whose_cases_pass_and_whose_status_is_not_0_fails(gate):
     gate.add_report("one", PASSES, status=1)
     status, lines = gate.run()
     assert (status, lines[-2:]) == (1, ["failed: one", "1 passed, 1 failed"])
@@ -113,7 +113,7 @@ def test_a_finding_is_never_tried_again(gate):
     assert (status, lines[-2:], gate.runs("one")) == (1, ["failed: one", "0 passed, 1 failed"], 1)
 
 
-def test_what_fails_once_is_flaky_and_fails_the_gate(gate):
+def test_a_case_that_fails_once_is_flaky_and_fails_the_gate(gate):
     gate.add_once("one", PASSES + FAILS, PASSES * 2)
     gate.add_report("two", PASSES)
     status, lines = gate.run("--again")
@@ -122,7 +122,7 @@ def test_what_fails_once_is_flaky_and_fails_the_gate(gate):
 
 
 @pytest.mark.parametrize("ci", ["", "false"])
-def test_what_fails_once_is_named_to_a_user_and_passes(gate, ci):
+def test_a_case_that_fails_once_is_named_to_a_user_and_passes(gate, ci):
     gate.add_once("one", PASSES + FAILS, PASSES * 2)
     gate.add_report("two", PASSES)
     status, lines = gate.run("--again", ci=ci)
@@ -235,7 +235,7 @@ BINARIES = {"skiffd", "skiff", "testcmd", "without_syscalls"}
     (["plain", "-L", "lint"], {"testcmd"}, 1),
     (["plain", "-R", "nothing"], {"testcmd"}, 0),
 ])
-def test_what_some_tests_need_is_built_for_them(tmp_path, arguments, targets, passed):
+def test_targets_that_tests_need_are_built(tmp_path, arguments, targets, passed):
     asked, last = Suites(tmp_path).builds(*arguments)
     assert asked == targets
     assert last == (f"{passed} passed, 0 failed" if passed else "0 passed, 1 failed")

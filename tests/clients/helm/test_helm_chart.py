@@ -122,7 +122,7 @@ def test_the_time_to_end_follows_the_drain(rendered):
     (("--set", "gateway.enabled=true,gateway.className=a,domain=a.example.com"), "set behindProxy"),
     ((*DOMAIN, "--set", "gateway.enabled=true"), "gateway needs a className"),
 ])
-def test_what_makes_no_sense_is_refused(helm, words, why):
+def test_contradictory_values_are_refused(helm, words, why):
     assert why in helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *words, status=1)
 
 

@@ -216,7 +216,7 @@ def test_a_directory_goes_into_the_one_that_a_link_leads_to(skiff, box, way):
 
 @pytest.mark.parametrize("way", ["in", "out"])
 @pytest.mark.parametrize("to", ["nowhere", "round", "pipe"])
-def test_what_would_be_lost_is_refused(skiff, box, way, to):
+def test_a_copy_to_a_broken_link_or_a_pipe_is_refused(skiff, box, way, to):
     top = skiff.root() if way == "in" else skiff.work / "here"
     top.mkdir(exist_ok=True)
     links(top)
@@ -267,7 +267,7 @@ def test_a_slash_behind_a_local_link_means_what_it_leads_to(skiff, box, source):
     assert (skiff.root() / "into/link/sub/file").read_text() == "x"
 
 
-def test_a_name_behind_two_dashes_is_a_name(skiff, box):
+def test_words_behind_two_dashes_are_names_of_files(skiff, box):
     for name in ("-x", "--help", "-o", "--"):
         (skiff.work / name).write_text(name)
         skiff("cp", "--", name, f"box:{name}")
@@ -277,7 +277,7 @@ def test_a_name_behind_two_dashes_is_a_name(skiff, box):
     assert sorted(path.name for path in (skiff.root() / "both").iterdir()) == ["--help", "-x"]
 
 
-def test_a_directory_that_was_removed_is_no_riddle(skiff, box):
+def test_cp_works_or_says_why_not_in_a_removed_directory(skiff, box):
     (skiff.work / "gone").mkdir()
     (skiff.work / "file").write_text("x")
     (skiff.root() / "file").write_text("y")
@@ -348,7 +348,7 @@ def test_several_go_into_the_sandboxs_own_directory(skiff, box, to):
     assert (skiff.root() / "one").read_text() == "one" and (skiff.root() / "two").read_text() == "two"
 
 
-def test_an_empty_destination_is_none(skiff, box):
+def test_an_empty_destination_is_refused(skiff, box):
     (skiff.root() / "one").touch()
     (skiff.root() / "two").touch()
     for words in ["box:one"], ["box:one", "box:two"]:

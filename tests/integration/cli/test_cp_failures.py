@@ -218,7 +218,7 @@ def test_a_copy_that_can_not_be_is_told(skiff, box):
     assert "exactly one" in skiff("cp", "box:a", "box:b", status=125)[1]
 
 
-def test_what_a_sandbox_sends_stays_below_the_target(skiff, box):
+def test_an_archive_of_a_sandbox_is_unpacked_below_the_target_alone(skiff, box):
     (skiff.work / "outside").mkdir()
     (skiff.root() / "evil").mkdir()
     (skiff.root() / "evil/link").symlink_to(skiff.work / "outside")
@@ -252,7 +252,7 @@ def test_a_copy_makes_no_link_that_leads_out(skiff, box):
     assert counted["links_left_out"] == 3
 
 
-def test_what_can_not_be_read_is_named_and_the_rest_is_copied(skiff, box):
+def test_cp_names_what_it_can_not_read_and_copies_the_rest(skiff, box):
     tree = skiff.work / "tree"
     (tree / "a/shut").mkdir(parents=True)
     (tree / "a/fine").write_text("x")
@@ -350,7 +350,7 @@ def said(skiff, box):
 
 
 @pytest.mark.parametrize("to", ["got", "-"])
-def test_what_the_agent_has_left_out_is_told(skiff, said, to):
+def test_cp_tells_what_the_agent_has_left_out(skiff, said, to):
     assert skiff("cp", "box:tree", to, stderr=subprocess.PIPE)[1] == ""
     said["trailers"] = {"X-Skiff-Left-Out": "12", "X-Skiff-Left-Out-Names": "unreadable secret/key, changed logs/app%2Clog%1B%0A",
                         "X-Skiff-Special-Files": "3"}

@@ -97,7 +97,7 @@ def test_without_an_agent_image_nothing_is_asked_of_a_cluster(skiff, server, dri
     assert not was_asked(server)
 
 
-def test_neither_is_it_for_a_template(skiff, server):
+def test_a_template_without_an_agent_image_asks_nothing_of_a_cluster(skiff, server):
     assert skiff("manifest", "--template", "py", "--driver", "claim", status=125)[1].splitlines() == NO_IMAGE
     assert not was_asked(server)
 
@@ -191,7 +191,7 @@ def test_a_dry_run_of_the_client_asks_nothing_of_a_cluster(skiff, server):
     assert "`--driver pod`" in skiff("up", "box", *AGENT, "--driver", "claim", "--dry-run=client", status=125)[1]
 
 
-def test_what_could_not_be_removed_in_one_of_several_namespaces_is_told(skiff):
+def test_gc_tells_what_it_could_not_remove_in_each_namespace(skiff):
     with cluster_of(skiff, [dead_pod("one", "box", "ann"), dead_pod("two", "crate", "ann")]):
         told = skiff.json("gc", "--driver", "pod", "--owner", "ann", "--in-namespace", "one", "--in-namespace", "two", status=125)
     assert [each["name"] for each in told["failed"]] == ["one/box", "two/crate"]

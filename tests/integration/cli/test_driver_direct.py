@@ -95,7 +95,7 @@ def test_an_interrupted_copy_leaves_no_session(skiff, agent, tmp_path):
     assert process.returncode == 130 and sessions() == ["default"]
 
 
-def test_it_is_listed_described_and_examined(skiff, agent):
+def test_ps_describe_and_doctor_work_with_a_direct_agent(skiff, agent):
     (only,) = skiff.json("ps")["items"]
     assert (only["driver"], only["state"], only["address"]) == ("direct", "running", agent.url)
     assert only["name"] == only["id"] == socket.gethostname()
@@ -110,13 +110,13 @@ def test_it_is_listed_described_and_examined(skiff, agent):
     assert [check["detail"] for check in told["items"] if check["what"] == "token"] == ["SKIFF_TOKEN"]
 
 
-def test_its_lease_is_renewed(skiff):
+def test_extend_renews_the_lease_of_a_direct_agent(skiff):
     extended = skiff.json("extend", "demo", "--ttl", "2h")
     assert extended["expires_at"] == skiff.json("describe", "demo")["expires_at"]
     assert skiff.json("describe", "demo")["activity"]["lease"]["ttl_ms"] == 7_200_000
 
 
-def test_its_hosts_ports_are_forwarded(skiff):
+def test_forward_reaches_ports_of_a_direct_agents_host(skiff):
     with socket.create_server(("127.0.0.1", 0)) as server:
         process = skiff.start("forward", "demo", f":{server.getsockname()[1]}")
         port = int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])
@@ -133,7 +133,7 @@ def test_its_hosts_ports_are_forwarded(skiff):
 @pytest.mark.parametrize("words", [["up", "box"], ["run", "--", "true"], ["stop", "box"], ["start", "box"], ["rm", "box"],
                                    ["rm", "--all", "--everyone"], ["gc"], ["network", "box"], ["manifest", "box"],
                                    ["pool", "create", "warm"], ["pool", "status"]], ids=" ".join)
-def test_what_makes_and_removes_sandboxes_is_refused_with_the_drivers_that_do(skiff, agent, words):
+def test_commands_that_create_or_remove_sandboxes_name_the_drivers_that_can(skiff, agent, words):
     err = skiff(*words, status=125)[1]
     assert "--driver pod" in err, err
     assert agent.request("GET", "/readyz").status == 200

@@ -33,8 +33,8 @@ from cli.test_ps_describe import test_sandboxes_belong_to_an_owner_and_have_labe
 from cli.test_run import (  # noqa: F401
     test_a_detached_run_goes_on_and_says_where, test_run_ends_with_the_status_that_docker_run_gives,
     test_run_gives_the_output_and_status_and_leaves_nothing, test_run_keeps_the_sandbox_if_asked_to,
-    test_signals_are_the_commands, test_the_third_interrupt_leaves_a_command_that_does_not_listen,
-    test_what_run_started_is_what_logs_and_kill_mean)
+    test_run_passes_signals_to_the_command, test_the_third_interrupt_leaves_a_command_that_does_not_listen,
+    test_logs_and_kill_mean_the_command_that_run_started)
 from cli.test_start_stop import (  # noqa: F401
     test_a_lease_ends_and_can_be_extended, test_several_are_stopped_and_started_whatever_happens_to_one)
 from cli.test_up import (  # noqa: F401
@@ -93,7 +93,7 @@ def test_a_name_is_taken_once(skiff):
     assert skiff.up()["id"] != first["id"]
 
 
-def test_what_has_ended_is_kept_for_start_and_gc(skiff):
+def test_gc_removes_an_ended_sandbox_and_keeps_a_running_one(skiff):
     skiff.up("alive")
     skiff.up("over")
     skiff("extend", "over", "--idle-ttl", "100ms")
@@ -204,7 +204,7 @@ def test_a_limit_says_when_to_ask_again(skiff):
                                    ["--service-account", "admin"], ["--volume", "secret/skiff-api-keys:/keys"],
                                    ["--node-selector", "a=b"], ["--dialect", "sandboxd"], ["--env-from", "secret/keys"],
                                    ["--template", "none"]], ids=" ".join)
-def test_what_templates_decide_is_refused_by_its_flag(skiff, flags):
+def test_flags_that_templates_decide_are_refused(skiff, flags):
     err = skiff("up", "box", *flags, status=125)[1]
     assert ("there is no template" if flags[0] == "--template" else flags[0]) in err, err
     assert skiff.names() == []
@@ -217,7 +217,7 @@ def test_what_templates_decide_is_refused_by_its_flag(skiff, flags):
     ("manifest box", "--driver serve does not create objects of a cluster"), ("pool status", "the serve driver has no pools"),
     ("key ls", "create API keys where the server runs"), ("serve", "create API keys where the server runs"),
     ("ps -A --driver serve", "only a cluster has namespaces")])
-def test_what_is_the_servers_is_refused_with_a_sentence(skiff, words, said):
+def test_commands_that_the_server_decides_are_refused_with_a_reason(skiff, words, said):
     skiff.up()
     err = skiff(*words.split(), status=125)[1]
     assert said in err, err
@@ -355,7 +355,7 @@ def as_list(*items, after=""):
     ((204, {}, b""), "is not `skiff serve`"), ((404, {}, b"nothing"), "it says 404"),
     ((302, {"Location": "http://127.0.0.1:1/x"}, b""), "sends requests on"),
     ((403, {"Content-Type": "application/problem+json"}, b'{"code":"insufficient_scope","detail":"a\\u001b]0;x\\u0007b"}'), "skiff key create")])
-def test_a_lie_is_told_and_controls_no_terminal(tmp_path, skiff, lie, told):
+def test_a_false_answer_of_a_server_is_reported_and_controls_no_terminal(tmp_path, skiff, lie, told):
     with liar(lie) as server:
         out, err = skiff("ps", "--url", server.url, status=125)
         assert told in err and out == "", err

@@ -198,13 +198,13 @@ def told(skiff, *words):
 
 
 @pytest.mark.parametrize("command", [{"id": 7}, {"argv": "ls"}, {"argv": [1]}, {"exit_code": "0"}, {"output": []}, {"pid": -1}, {"started_at": {}}])
-def test_a_lie_about_a_command_is_told(skiff, lies, command):
+def test_a_malformed_field_of_a_command_is_reported(skiff, lies, command):
     lies["/v1/sessions?"] = {"items": [{"id": "default"}]}
     lies["/v1/sessions/default/commands"] = {"items": [command]}
     assert f'"{next(iter(command))}" of a command' in told(skiff, "top", "box")
 
 
-def test_lies_are_told_by_every_command_that_asks(skiff, lies):
+def test_every_command_reports_malformed_answers(skiff, lies):
     lies["/v1/sessions/default/commands"] = {"id": [], "cause": "exited", "exit_code": 0, "stdout": 7, "stdin": 1, "output": 1, "truncated": "no"}
     told(skiff, "exec", "--mode", "wait", "box", "--", "true")
     told(skiff, "attach", "box", "c")

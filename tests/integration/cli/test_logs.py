@@ -53,7 +53,7 @@ def test_logs_of_the_agent_are_those_of_the_sandbox(skiff):
     assert "--agent" in skiff("logs", "box", "-p", status=125)[1]
 
 
-def test_what_was_printed_lately_is_followed(skiff):
+def test_logs_follows_from_the_time_that_since_names(skiff):
     """`logs -f --since` begins where that time begins and goes on."""
     skiff.up()
     skiff("exec", "-d", "--id", "job", "box", "--", "sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo over")

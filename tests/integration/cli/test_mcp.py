@@ -46,7 +46,7 @@ def test_a_sandbox_that_is_named_stays(skiff):
     assert skiff.names() == ["box"] and (skiff.root() / "f").read_text() == "kept\n"
 
 
-def test_one_that_is_not_there_is_told(skiff):
+def test_mcp_reports_a_sandbox_that_does_not_exist(skiff):
     client = Stdio(skiff, "nope")
     error = client.answer(client.send("initialize", {"protocolVersion": "2025-11-25"}))["error"]
     assert error["data"]["code"] == "sandbox_not_found"
@@ -96,7 +96,7 @@ def test_the_newest_revision_listens(skiff):
     client.end()
 
 
-def test_what_is_sent_before_initialize_is_answered_waits_for_its_session(skiff):
+def test_a_request_before_the_answer_to_initialize_waits_for_the_session(skiff):
     client = Stdio(skiff)
     client.send("initialize", {"protocolVersion": client.revision, "capabilities": {}, "clientInfo": {}})
     client.send("notifications/initialized", notification=True)
@@ -120,7 +120,7 @@ def test_lines_that_are_no_message_end_nothing(skiff):
     client.end()
 
 
-def test_what_is_sent_before_stdin_ends_is_answered(skiff):
+def test_requests_before_the_end_of_stdin_are_answered(skiff):
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "nope", "params": {"_meta": {}}}, 7, {"jsonrpc": "2.0", "id": "x"}]
     typed = b"\n".join(json.dumps(one).encode() for one in lines) + b"\nnot json"
     out, _ = skiff("mcp", "--driver", "local", typed=typed)
@@ -186,7 +186,7 @@ def test_only_what_a_server_may_send_passes(skiff, liar):
 
 
 @pytest.mark.parametrize("said", HOSTILE)
-def test_an_answer_that_is_none_is_an_error(skiff, liar, said):
+def test_an_invalid_answer_of_the_agent_becomes_an_error(skiff, liar, said):
     liar["json"] = said
     client = Stdio(skiff, "box")
     told = client.answer(client.send("tools/list"))

@@ -31,7 +31,7 @@ def test_a_role_is_yaml_for_kubectl(skiff):
     assert skiff("rbac", "-o", "yaml")[0] == skiff("rbac")[0]
 
 
-def test_whoever_gets_the_role_comes_with_it(skiff):
+def test_rbac_prints_the_service_account_and_its_binding_with_the_role(skiff):
     objects = list(yaml.safe_load_all(skiff("rbac", "run", "exec", "--service-account", "bot", "--role-name", "runs")[0]))
     assert [one["kind"] for one in objects] == ["ServiceAccount", "Role", "RoleBinding"]
     assert objects[2]["roleRef"]["name"] == "runs" and objects[2]["subjects"][0]["name"] == "bot"
@@ -39,7 +39,7 @@ def test_whoever_gets_the_role_comes_with_it(skiff):
     assert skiff("rbac", "ps", "-o", "name")[0] == "Role/skiff\n"
 
 
-def test_what_spans_namespaces_is_a_cluster_role(skiff):
+def test_rbac_prints_a_cluster_role_for_commands_that_span_namespaces(skiff):
     [role] = yaml.safe_load_all(skiff("rbac", "gc", "-A")[0])
     assert role["kind"] == "ClusterRole" and "namespace" not in role["metadata"]
     [role] = yaml.safe_load_all(skiff("rbac", "up", "--namespace-per-sandbox")[0])

@@ -80,7 +80,7 @@ def test_each_field_stands_there_once(skiff, proxy, collector):
     assert collector.requests and not [fields for _, fields, _ in collector.requests if repeated(fields)]
 
 
-def test_also_where_a_variable_names_a_field_that_there_is(skiff, collector):
+def test_each_field_stands_there_once_although_a_variable_names_it_too(skiff, collector):
     """OTEL_EXPORTER_OTLP_HEADERS is whatever somebody has written there."""
     skiff("exec", "x", "true", env={"OTEL_EXPORTER_OTLP_HEADERS": "host=collector.example,content-length=3,x-key=1,x-key=2,"
                                     "transfer-encoding=chunked,content-type=text/plain,user-agent=me,connection=close"})

@@ -31,7 +31,7 @@ def test_run_ends_with_the_status_that_docker_run_gives(skiff, what, status, tol
     assert told in skiff("run", "-q", "--", *what, status=status)[1]
 
 
-def test_signals_are_the_commands(skiff):
+def test_run_passes_signals_to_the_command(skiff):
     process = skiff.start("run", "-q", "--", "sh", "-c", "trap 'echo in''t' INT; trap 'echo te''rm; exit 5' TERM; echo ready; while :; do sleep 0.02; done")
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
@@ -74,7 +74,7 @@ def test_a_detached_run_goes_on_and_says_where(skiff):
     assert skiff.names() == sorted(["web", left["sandbox"]]), "one whose command can't be begun is of no use"
 
 
-def test_what_run_started_is_what_logs_and_kill_mean(skiff):
+def test_logs_and_kill_mean_the_command_that_run_started(skiff):
     assert skiff("run", "-d", "--name", "web", "--", "sh", "-c", "echo begun; sleep 1000")[0] == "web\n"
     skiff("exec", "web", "--", "echo", "later")
     until(lambda: skiff("logs", "web")[0] == "begun\n", what="the output of the first command")

@@ -146,7 +146,7 @@ def test_each_command_of_the_help_has_a_row(skiff):
 
 
 @pytest.mark.parametrize("command", [command for command in WRITES if WRITES[command]])
-def test_what_can_not_be_written_is_a_failure(skiff, command):
+def test_a_command_that_can_not_write_its_output_fails(skiff, command):
     typed = HELLO if command == "mcp" else b""
     for words in WRITES[command]:
         with open("/dev/full", "wb") as full:
@@ -157,7 +157,7 @@ def test_what_can_not_be_written_is_a_failure(skiff, command):
 
 
 @pytest.mark.parametrize("words", [("--help",), ("exec", "--help"), ("--version",), ("nothing-of-ours",)])
-def test_so_is_help(skiff, words):
+def test_help_that_can_not_be_written_fails(skiff, words):
     with open("/dev/full", "wb") as full:
         assert ended(skiff, "", words, stdout=full)[0] == 125
     assert ended(skiff, "", words, preexec_fn=closing(1))[0] == 125
@@ -205,7 +205,7 @@ def test_output_whose_reader_has_left_ends_as_with_any_program(skiff):
     os.close(write)
 
 
-def test_one_who_looks_on_and_leaves_ends_nothing(skiff):
+def test_a_command_runs_on_when_the_reader_of_its_logs_leaves(skiff):
     words = prepared(skiff, ("-f", "box", "running"))
     process = skiff.start("logs", *words)
     assert process.stdout.readline() == b"x\n"

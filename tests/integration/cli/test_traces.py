@@ -49,7 +49,7 @@ def test_without_an_endpoint_nothing_is_traced(skiff):
     assert out == "[]\n" and "tracing" not in err
 
 
-def test_what_is_not_sampled_is_not_sent_and_the_command_knows_it(skiff, collector):
+def test_an_unsampled_trace_is_not_sent_and_the_command_knows_it(skiff, collector):
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_TRACES_SAMPLER": "always_off"}
     out, _ = skiff("run", "--", "sh", "-c", "echo $TRACEPARENT", env=env)
     assert out.strip().endswith("-00")

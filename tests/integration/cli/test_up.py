@@ -30,7 +30,7 @@ def test_a_sandbox_outlives_the_skiff_that_made_it(skiff):
     assert skiff.json("describe", "box")["agent"]["sandbox_id"] == made["id"]
 
 
-def test_what_is_remembered_is_for_the_user_alone(skiff):
+def test_only_the_user_may_read_skiffs_state(skiff):
     skiff.up()
     for folder in (skiff.state / "skiff", skiff.sandboxes, skiff.sandboxes / "box", skiff.root()):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
@@ -79,14 +79,14 @@ def test_up_may_remove_its_sandbox_at_its_end(skiff):
     assert skiff.names() == [] and not skiff.processes()
 
 
-def test_one_that_is_there_and_not_as_it_was_wanted_is_told(skiff):
+def test_up_tells_how_an_existing_sandbox_differs(skiff):
     skiff.up("box", "--label", "team=a")
     err = skiff("up", "box", "--get-or-create", "--label", "team=b", "--ttl", "1h")[1]
     assert "box: its label team is a, not b" in err and "skiff extend box" in err
     assert "label" not in skiff("up", "box", "--get-or-create", "--label", "team=a")[1]
 
 
-def test_variables_of_the_agent_are_no_sandboxes(skiff):
+def test_up_refuses_variables_that_set_up_the_agent(skiff):
     err = skiff("up", "box", "--env", "SKIFF_LISTEN=0.0.0.0:1", status=125)[1]
     assert "--env SKIFF_LISTEN" in err and skiff.names() == []
 
@@ -118,7 +118,7 @@ def ask(address, method, path, body=None):
         client.close()
 
 
-def test_it_is_spoken_on_a_free_port_that_is_told(skiff):
+def test_up_prints_the_free_port_of_each_dialect(skiff):
     details = skiff.up("box", "--dialect", "python-runtime", "--dialect", "sandboxd")["details"]
     assert ask(details["python-runtime"], "GET", "/")[1]["status"] == "ok"
     assert ask(details["sandboxd-rest"], "GET", "/v1/health")[1]["status"] == "ok"
@@ -130,14 +130,14 @@ def test_it_is_spoken_on_a_free_port_that_is_told(skiff):
     assert {name: skiff.json("describe", "box")["details"][name] for name in ("python-runtime", "sandboxd-grpc")}.items() <= details.items()
 
 
-def test_two_on_one_machine_are_beside_each_other(skiff):
+def test_two_sandboxes_on_one_machine_have_different_dialect_ports(skiff):
     addresses = {skiff.up(name, "--dialect", "python-runtime")["details"]["python-runtime"] for name in ("one", "two")}
     assert len(addresses) == 2
     for address in addresses:
         assert ask(address, "GET", "/")[0] == 200
 
 
-def test_it_is_remembered_when_the_sandbox_starts_again(skiff):
+def test_a_sandbox_speaks_its_dialect_when_it_starts_again(skiff):
     skiff.up("box", "--dialect", "python-runtime")
     skiff("stop", "box")
     assert "python-runtime" not in skiff.json("describe", "box")["details"]
@@ -161,12 +161,12 @@ def test_a_record_from_before_there_were_dialects_is_read(skiff):
     (["--dialect", "python-runtime", "--port", "8888"], "--dialect has it already"),
     (["--dialect", "kubebox", "--service", "loadbalancer"], "restrict access with --allow CIDR"),
 ])
-def test_what_cannot_be_is_refused_before_anything_is_made(skiff, words, told):
+def test_wrong_dialect_flags_are_refused_before_a_sandbox_is_created(skiff, words, told):
     assert told in skiff("up", "box", *words, status=125)[1]
     assert skiff.names() == [] and not skiff.processes()
 
 
-def test_a_manifest_has_its_ports(skiff):
+def test_a_manifest_has_the_ports_of_its_dialects(skiff):
     printed = skiff("manifest", "box", "--driver", "pod", "--dry-run=client", "--image", "i", "--agent-image", "a",
                     "--dialect", "sandboxd", "--network", "deny", "-o", "json")[0]
     objects = {one["kind"]: one["spec"] for one in json.loads(printed)["items"] if "spec" in one}

@@ -57,21 +57,21 @@ def skiff(tmp_path):
 
 # --- the way to the cluster ---
 
-def test_a_kubeconfig_that_is_missing(skiff):
+def test_a_missing_kubeconfig_is_named(skiff):
     assert "/no/such/file" in skiff.refused("up", "box", KUBECONFIG="/no/such/file")
 
 
 @pytest.mark.parametrize("text", ["clusters: [", "just words", "clusters: 7\n", "\x00\x01"])
-def test_a_kubeconfig_that_is_none(skiff, text):
+def test_a_file_that_is_not_a_kubeconfig_is_named(skiff, text):
     skiff.config.write_text(text)
     assert str(skiff.config) in skiff.refused("up", "box")
 
 
-def test_a_context_that_is_not_in_it(skiff):
+def test_an_unknown_context_is_named(skiff):
     assert "no-such-context" in skiff.refused("up", "box", "--context", "no-such-context")
 
 
-def test_a_key_that_is_not_the_certificates(skiff, pki):
+def test_a_key_that_does_not_match_its_certificate_is_refused(skiff, pki):
     document = json.loads(skiff.config.read_text())
     user = document["users"][0]["user"]
     user["client-certificate-data"] = base64.b64encode((pki / "client.crt").read_bytes()).decode()
@@ -91,18 +91,18 @@ def test_a_server_that_is_not_there(skiff):
 # --- what is asked for ---
 
 @pytest.mark.parametrize("name", ["Box", "a_b", "-a", "a-", "a.b", "../box", "a" * 64, "ü", "a b", ""])
-def test_a_name_that_kubernetes_refuses(skiff, name):
+def test_up_refuses_names_that_kubernetes_refuses(skiff, name):
     skiff.refused("up", name)
 
 
 @pytest.mark.parametrize("overrides", ["{", "7", "[]", '"words"'])
-def test_overrides_that_are_no_object(skiff, overrides):
+def test_overrides_that_are_not_an_object_are_refused(skiff, overrides):
     file = skiff.work / "overrides.json"
     file.write_text(overrides)
     skiff.refused("up", "box", "--pod-overrides", file)
 
 
-def test_overrides_that_are_missing(skiff):
+def test_a_missing_file_of_overrides_is_named(skiff):
     assert "/no/such/file" in skiff.refused("up", "box", "--pod-overrides", "/no/such/file")
 
 
@@ -111,5 +111,5 @@ def test_overrides_that_are_missing(skiff):
     ("--run-as", "root"), ("--run-as", "-1"), ("--service", "magic"), ("--network", "some"), ("--network", "cidr=10.0.0.0/40"), ("--port", "0"),
     ("--port", "70000"), ("--toleration", "a=b:Never"), ("--label", "team"), ("--label", "a b=c"), ("--quota", "pods"), ("--pull-policy", "Sometimes"),
     ("--node-selector", "kind"), ("--ttl", "-1s"), ("--env", "=x")])
-def test_a_flag_whose_value_makes_no_sense(skiff, flags):
+def test_up_names_a_flag_whose_value_is_invalid(skiff, flags):
     assert flags[0] in skiff.refused("up", "box", *flags)

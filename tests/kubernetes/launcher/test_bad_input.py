@@ -96,5 +96,5 @@ def test_overrides_of_wrong_types(skiff, overrides):
 @pytest.mark.parametrize("flags,says", [
     (("--cpu", "2:1"), "less than or equal to cpu limit"), (("--image", "one:1 "), "image"), (("--annotation", "a b=c"), "metadata.annotations"),
     (("--node-selector", "a b=c"), "nodeSelector")])
-def test_what_only_the_cluster_can_judge(skiff, flags, says):
+def test_input_that_only_the_cluster_can_judge_is_refused(skiff, flags, says):
     assert says in refused(skiff, "up", "box", *flags)

@@ -20,7 +20,7 @@ def pool(skiff):
     return make_pool(skiff)
 
 
-def test_what_a_template_can_not_give_is_refused(skiff, pool):
+def test_flags_that_a_template_can_not_satisfy_are_refused(skiff, pool):
     for words in (("--allow", "203.0.113.7/32"), ("--service-account", "default"), ("--pull-policy", "Always")):
         for source in (("--pool", pool), ("--template", "warm")):
             _, err = skiff("up", "box", *source, *words, status=125)
@@ -45,7 +45,7 @@ def test_a_sandbox_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
     assert skiff.objects("sandboxes.agents.x-k8s.io") == {} and skiff.objects("pods") == {}
 
 
-def test_what_the_cluster_refuses_is_told_with_its_reason(skiff):
+def test_up_gives_the_reason_when_the_cluster_refuses(skiff):
     skiff.namespace.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
     skiff.namespace.wait("resourcequota/none", lambda quota: quota["status"].get("hard") == {"pods": "0"})
     _, err = skiff("up", "box", "--image", BUSYBOX, status=125)
@@ -73,7 +73,7 @@ def test_a_template_is_refused_where_it_can_not_be(skiff):
     assert "--volume" in skiff("manifest", "--template", "py", "--volume", "1Gi:/data", status=125)[1]
 
 
-def test_what_the_server_would_not_take_is_told_by_the_dry_run(skiff):
+def test_a_dry_run_reports_what_the_server_would_refuse(skiff):
     overrides = skiff.overrides({"containers": [{"name": "sandbox", "livenessProbe": {"exec": {"command": "no list"}}}]})
     assert "livenessProbe" in skiff("up", "box", "--dry-run", "--image", BUSYBOX, *overrides, status=125)[1]
 

@@ -48,7 +48,7 @@ def test_a_sandbox_is_made_used_and_removed_through_the_service(deployed, key):
     assert "cannot" not in deployed.logs()
 
 
-def test_what_would_lose_its_files_is_not_stopped_and_its_lease_is_made_longer(deployed, key):
+def test_a_sandbox_that_would_lose_its_files_is_not_stopped_and_its_lease_is_extended(deployed, key):
     made = json.loads(deployed.curl("POST", "/v1/sandboxes", key, json.dumps({"ttl_ms": 600_000}), status=201))
     path = f"/v1/sandboxes/{made['id']}"
     assert "volume" in json.loads(deployed.curl("POST", f"{path}/stop", key, status=501))["detail"]

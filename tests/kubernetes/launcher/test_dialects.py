@@ -71,7 +71,7 @@ def test_a_port_that_is_for_root_elsewhere_needs_no_rights(tmp_path, restricted)
         skiff.finish()
 
 
-def test_those_of_a_pool_speak_what_it_was_made_with(skiff):
+def test_sandboxes_of_a_pool_speak_the_dialects_of_the_pool(skiff):
     pool_json(skiff, "create", "warm", "-q", "--size", "1", *flags("python-runtime"))
     try:
         _, err = skiff("up", "box", "--pool", "warm", *flags("sandboxd"), status=125)
@@ -107,7 +107,7 @@ def test_nobody_from_outside_is_let_in_unless_he_is_named(skiff):
 
 
 @pytest.mark.parametrize("driver", ["pod", "claim"])
-def test_what_would_be_made_is_taken_by_the_server(skiff, driver):
+def test_the_api_server_accepts_the_printed_manifest(skiff, driver):
     documents = skiff("manifest", "box", "--driver", driver, "--image", BUSYBOX, *flags("kubebox", "python-runtime", "sandboxd"),
                       "--network", "deny")[0]
     skiff.namespace.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=documents)

@@ -89,7 +89,7 @@ def test_a_bare_sandbox_is_reached_too(skiff):
     skiff("rm", "bare")
 
 
-def test_what_the_router_says_is_passed_on(skiff):
+def test_skiff_passes_on_the_routers_error(skiff):
     _, err = skiff("exec", "box", "--", "true", status=125, env={"SKIFF_GATEWAY_TOKEN": "another"})
     assert "401" in err and "Invalid token." in err and "SKIFF_GATEWAY_TOKEN" in err, err
     # Another way is taken where that is allowed.

@@ -92,7 +92,7 @@ def test_an_interrupt_of_one_run_ends_its_command_and_leaves_nothing(skiff):
 
 
 @pytest.mark.parametrize("phase", ["the record is made", "the pod is made", "scheduling"])
-def test_what_a_killed_skiff_leaves_is_seen_and_removed(skiff, namespace, phase):
+def test_ps_and_rm_see_what_a_killed_skiff_leaves(skiff, namespace, phase):
     overrides, (what, condition) = PHASES[phase]
     process = skiff.start("up", "box", *skiff.overrides(overrides))
     namespace.wait(what, condition)

@@ -167,7 +167,7 @@ def test_overrides_are_merged_deeply(skiff):
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO $MORE")[0] == "me yes\n"
 
 
-def test_what_the_namespace_has_is_mounted_and_its_keys_are_variables(skiff, namespace):
+def test_secrets_and_config_maps_of_the_namespace_are_mounted_or_become_variables(skiff, namespace):
     namespace.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"API_KEY": "veiled", "file": "content"}},
                      {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain"}, "data": {"LEVEL": "high"}})
     skiff.up("box", "--env-from", "secret/keys", "--env-from", "config/plain", "--volume", "secret/keys:/keys")

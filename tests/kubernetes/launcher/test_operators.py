@@ -14,7 +14,7 @@ from waiting import until
 DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
 
 
-def test_another_key_leaves_everybody_the_one_that_he_was_made_with(skiff):
+def test_sandboxes_keep_their_key_when_another_one_is_added(skiff):
     skiff("pool", "create", "warm", "-q", "--size", "1")
     skiff.up("old")
     (before,) = json.loads(skiff("key", "rotate", "-o", "json")[0])["older"]
@@ -114,13 +114,13 @@ def test_a_trace_shows_the_phases_of_a_pod_and_reaches_the_command(skiff):
         assert out.split("-")[2] in {span["spanId"] for span in collector.children(root)}
 
 
-def test_what_a_cluster_is_only_asked_for_is_in_the_trace_too(skiff):
+def test_a_plan_of_a_sandbox_is_a_span(skiff):
     with collectors.collector() as collector:
         skiff("manifest", "box", env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
         assert collector.span("plan sandbox")["parentSpanId"] == collector.span("skiff manifest")["spanId"]
 
 
-def test_so_are_pools(skiff):
+def test_operations_on_pools_are_spans(skiff):
     with collectors.collector() as collector:
         told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
         skiff("pool", "create", "warm", "-q", "--size", "0", env=told)

@@ -76,7 +76,7 @@ def serve_pages(skiff, *ports, name="box"):
     skiff("exec", name, "--", "sh", "-c", "; ".join(f"httpd -p {port} >/dev/null 2>&1" for port in ports))
 
 
-def test_who_reaches_a_sandbox(skiff, strangers):
+def test_the_network_policy_decides_who_reaches_a_sandbox(skiff, strangers):
     one, two = strangers
     skiff.up("box", "--port", "8080", "--dialect", "python-runtime")
     address = skiff.pod()["status"]["podIP"]
@@ -110,7 +110,7 @@ def test_a_policy_outlives_the_pod_of_its_sandbox(skiff, strangers):
 
 
 @pytest.mark.parametrize("network", ["open", "deny", "dns", "cidr"])
-def test_what_a_sandbox_reaches(skiff, strangers, network):
+def test_the_network_policy_decides_what_a_sandbox_reaches(skiff, strangers, network):
     one, two = strangers
     skiff.up("box", "--network", f"cidr={one.address}/32" if network == "cidr" else network)
     places = [(one.address, 80), (one.address, 53), (two.address, 80), (two.address, 53), (API_SERVER, 443)]
@@ -176,7 +176,7 @@ def test_sandboxes_of_tenants_are_reached_by_the_server_alone(deployed, operator
         deployed.curl("DELETE", f"/v1/sandboxes/{name}", key, status=204)
 
 
-def test_so_are_those_of_agent_sandbox_and_its_pools(deployed, strangers, tmp_path):
+def test_sandboxes_of_agent_sandbox_and_its_pools_are_reached_by_the_server_alone(deployed, strangers, tmp_path):
     claims = ClaimSkiff(tmp_path, deployed.tenant)
     try:
         claims.up("bare", "--image", BUSYBOX)

@@ -41,7 +41,7 @@ def run(skiff, line, name="box"):
     return skiff("exec", name, "--", "sh", "-c", line)[0]
 
 
-def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skiff, pool_of_two):
+def test_a_waiting_member_of_a_pool_is_a_pod_alone_and_not_listed(skiff, pool_of_two):
     assert skiff.json("ps", "--everyone")["items"] == []
     assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
     found = skiff.namespace.of_skiff()
@@ -108,7 +108,7 @@ def test_a_pool_grows_and_shrinks_without_ending_what_is_in_use(skiff, pool):
     assert run(skiff, "echo and without its pool") == "and without its pool\n"
 
 
-def test_one_from_a_pool_is_stopped_and_started_as_any_other(skiff, pool):
+def test_a_sandbox_from_a_pool_stops_and_starts_as_any_other(skiff, pool):
     up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello")
     skiff("stop", "box")
     assert skiff.json("describe", "box")["state"] == "stopped"
@@ -132,7 +132,7 @@ def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff):
     assert pods(skiff) == {}
 
 
-def test_those_from_a_pool_are_under_the_network_policies_that_they_asked_for(skiff, pool_of_two):
+def test_sandboxes_from_a_pool_have_the_network_policies_of_their_flags(skiff, pool_of_two):
     asked = {"closed": ("--network", "deny"), "box": ("--allow", "203.0.113.7/32", "--reach", "port-forward")}
     skiff.ups(*((name, "--pool", pool_of_two, *flags) for name, flags in asked.items()))
     labels = {name: skiff.namespace.get("pod", skiff.json("describe", name)["details"]["pod"])["metadata"]["labels"]
@@ -146,7 +146,7 @@ def test_those_from_a_pool_are_under_the_network_policies_that_they_asked_for(sk
     assert "skiff-box-net" not in skiff.namespace.names("networkpolicies")
 
 
-def test_what_is_only_a_default_does_not_speak_against_a_pool(skiff, pool):
+def test_defaults_of_the_config_file_do_not_rule_out_a_pool(skiff, pool):
     config = skiff.home / ".config/skiff/config.yaml"
     config.parent.mkdir(parents=True)
     config.write_text("memory: 2Gi\nttl: 1h\nlabel: [team=a]\npull-policy: IfNotPresent\n")

@@ -102,13 +102,13 @@ def test_the_events_about_a_sandbox_need_no_more_than_the_role_of_describe(pod_b
 
 
 @pytest.mark.parametrize("command", USES)
-def test_so_does_a_command_of_the_claim_driver(claim_box, tmp_path, command):
+def test_a_command_of_the_claim_driver_works_with_just_its_role(claim_box, tmp_path, command):
     words = [*USES[command], *(["--image", BUSYBOX] if command == "manifest" else [])]
     works_with_its_role(claim_box, tmp_path, words, typed=b"true\n" if command == "shell" else None)
 
 
 @pytest.mark.parametrize("driver", ["pod", "claim"])
-def test_so_does_forward(request, tmp_path, driver):
+def test_forward_works_with_just_its_role(request, tmp_path, driver):
     skiff = request.getfixturevalue(f"{driver}_box")
     env, give = account(skiff, skiff.namespace, tmp_path, "forward")
     refused(skiff, ["forward", "box", ":7070"], env)
@@ -138,7 +138,7 @@ def of_driver(request, driver):
 
 @DRIVERS
 @pytest.mark.parametrize("command", MAKES)
-def test_what_makes_and_removes_works_with_just_its_role_too(request, tmp_path, driver, command):
+def test_commands_that_create_and_remove_work_with_just_their_role(request, tmp_path, driver, command):
     skiff = of_driver(request, driver)
     if command == "gc":
         skiff.up("box", "--image", BUSYBOX)
@@ -146,7 +146,7 @@ def test_what_makes_and_removes_works_with_just_its_role_too(request, tmp_path, 
 
 
 @DRIVERS
-def test_so_does_each_step_of_a_sandboxs_life(request, tmp_path, driver):
+def test_each_step_of_a_sandboxs_life_works_with_just_its_role(request, tmp_path, driver):
     skiff = of_driver(request, driver)
     works_with_its_role(skiff, tmp_path, ["up", "box", "--image", BUSYBOX])
     works_with_its_role(skiff, tmp_path, ["stop", "box"])
@@ -201,7 +201,7 @@ def test_gc_in_all_namespaces_needs_its_cluster_role(skiff, make_namespace, tmp_
     assert gone >= {f"{one.namespace.name}/brief" for one in (skiff, other)}
 
 
-def test_so_does_gc_of_claims_in_all_namespaces(claim_skiff, tmp_path, roles_of_the_cluster):
+def test_gc_of_claims_in_all_namespaces_works_with_just_its_role(claim_skiff, tmp_path, roles_of_the_cluster):
     claim_skiff.up("brief", "--image", BUSYBOX, "--ttl", "10s")
     until(lambda: claim_skiff.json("describe", "brief")["state"] == "ended", seconds=60)
     env, give = account(claim_skiff, claim_skiff.namespace, tmp_path, "gc", "-A", *roles_of_the_cluster)

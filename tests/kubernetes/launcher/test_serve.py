@@ -89,7 +89,7 @@ def test_the_javascript_sdk(run_sdk, tmp_path):
 
 # --- one sandbox in whatever hands ---
 
-def test_what_the_one_makes_the_other_has_and_the_command_line_too(world, made):
+def test_replicas_and_the_cli_see_the_same_sandboxes(world, made):
     first, second = world.pair
     sandbox = made({"labels": {"team": "a/b c"}, "env": {"WHO": "me"}, "ttl_ms": 600_000})
     path = f"/v1/sandboxes/{sandbox}"
@@ -244,7 +244,7 @@ def test_many_requests_wake_one_that_sleeps_once(world, made):
     assert 1 <= len(lines) <= 2, lines
 
 
-def test_what_is_over_goes_and_what_was_to_stay_is_woken(world, made):
+def test_an_expired_sandbox_is_removed_or_sleeps_until_a_request(world, made):
     goes, stays = made(), made({"template": "kept", "on_end": "stop", "idle_ttl_ms": 5000})
     run(world, world.pair[0], stays, "echo kept > file")
     assert world.pair[1].request("POST", f"/v1/sandboxes/{goes}/extend", {"ttl_ms": 1}, world.key).status == 200

@@ -42,7 +42,7 @@ def sandboxes(server, key):
     return {one["id"]: one["state"] for one in server.request("GET", "/v1/sandboxes?limit=500", key=key).json()["items"]}
 
 
-def test_what_a_killed_replica_had_begun_goes_and_what_it_had_answered_stays(skiff, namespace, pair, key):
+def test_unfinished_sandboxes_of_a_killed_replica_are_removed_and_finished_ones_stay(skiff, namespace, pair, key):
     doomed, other = pair
 
     def create(template, **more):

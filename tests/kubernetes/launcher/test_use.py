@@ -118,7 +118,7 @@ def test_ports_are_forwarded(shared):
 
 
 # orbiter's KubernetesSandbox: describe
-def test_what_it_is_can_be_looked_at(shared):
+def test_describe_shows_the_pod_of_a_sandbox(shared):
     described = shared.json("describe", "box")
     assert (described["state"], described["driver"], described["image"]) == ("running", "pod", "skiff.test/busybox:1")
     assert described["details"]["namespace"] == shared.namespace.name and described["details"]["pod"] == "skiff-box"
@@ -145,7 +145,7 @@ def test_the_log_of_its_container_is_shown(shared):
     assert shared("logs", "box", "--agent", "--tail", "1")[0].count("\n") <= 1
 
 
-def test_there_is_nothing_to_steal_in_the_pod(shared):
+def test_the_pod_contains_no_credentials(shared):
     pod = shared.pod()
     spec = pod["spec"]
     assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"], spec["restartPolicy"]) == (False, False, "Never")
