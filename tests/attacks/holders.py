@@ -34,7 +34,7 @@ def dial(host):
 
 
 def few_descriptors(serving, most):
-    """From now on servers, and what they start, may open only so many."""
+    """Servers that start from now on, and their children, may open only `most` descriptors."""
     serving.skiff.command = [*with_descriptors(most), *serving.skiff.command]
 
 

@@ -92,7 +92,7 @@ def test_an_isolated_command_of_root_reaches_no_cgroup(agent, level):
 
 
 def may_write(path):
-    """Whether user 1000 may, to whom the way there may be closed."""
+    """Whether user 1000 may write to it; a directory on the way may be closed to that user."""
     become = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
     return subprocess.run([*become, "test", "-w", path], timeout=20).returncode == 0
 

@@ -129,7 +129,7 @@ def test_a_probe_is_answered_when_clients_have_all_places(door):
 @pytest.mark.parametrize("framing", [{"Content-Length": "90000"}, {"Transfer-Encoding": "chunked"}])
 @pytest.mark.parametrize("method,path", [("GET", "/healthz"), ("POST", "/v1/run")])
 def test_a_body_without_a_credential_has_an_end(start_agent, method, path, framing):
-    """However it trickles, and although it is not asked for."""
+    """The agent ends it however it trickles, and although it did not ask for it."""
     agent = start_agent()
     with agent.connect() as sock:
         sock.sendall(request_bytes(method, path, {"Host": agent.host, **framing}))

@@ -1,5 +1,4 @@
-"""When a signed token's time is over, so is everything that is still open with it: nothing is told any more, and nothing
-taken."""
+"""All that a signed token has opened ends when the token expires: the agent sends nothing more, and takes nothing more."""
 
 import contextlib
 import datetime
@@ -214,7 +213,7 @@ def test_bodies_that_are_not_there_at_the_end_are_refused(expiring, pace):
 
 
 def test_an_append_keeps_what_came_in_time(expiring):
-    """As one whose client has left: it can be resumed."""
+    """It ends like an append whose client has left: it can be resumed."""
     agent, block = expiring.agent, b"x" * (1 << 20)
     headers = agent.headers({"Content-Length": str(2 * len(block))}, token=expiring.token)
     with agent.connect() as sock:

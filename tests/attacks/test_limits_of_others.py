@@ -96,7 +96,7 @@ def test_an_isolated_command_has_its_own_and_may_look(agent, isolated):
 
 
 def lower(agent, name, limits):
-    """By a command without isolation."""
+    """A command without isolation lowers a limit of the agent."""
     text = f"import os, resource; resource.prlimit(os.getppid(), {NUMBERS[name]}, {limits})"
     assert agent.run(argv=[sys.executable, "-c", text])["exit_code"] == 0
 
@@ -128,7 +128,7 @@ def test_an_agent_that_may_open_nothing_any_more_ends_and_says_why(start_agent):
 
 
 def limits_of_commands(agent):
-    """But for the mark, which each command has its own of."""
+    """The limits of a command, but for the mark, which differs for each command."""
     lines = agent.run(argv=["cat", "/proc/self/limits"])["stdout"].splitlines()
     return [line for line in lines if "realtime timeout" not in line]
 

@@ -24,7 +24,7 @@ AS_WHAT_IS_LEFT = f"sh -c \"{BECOME.replace('$$', chr(92) + '$$')}\" > /dev/null
 
 @contextlib.contextmanager
 def untouchable(agent, command, **fields):
-    """Its command's id, and the pid of the process that the agent can't end; it is ended behind it."""
+    """Yields the command's id, and the pid of the process that the agent can't end; the process is ended afterwards."""
     agent.root.chmod(0o777)
     cid = agent.start(command, **fields)["id"]
     until((agent.root / "pid").exists, what="a pid")

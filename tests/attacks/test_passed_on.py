@@ -63,7 +63,7 @@ def test_a_body_that_was_announced_and_not_asked_for_is_no_request(agent):
 
 
 def test_a_body_keeps_a_request_from_becoming_a_tunnel(agent):
-    """Where one ends and the other begins two could see differently."""
+    """Two parsers could disagree where one ends and the other begins."""
     switched = saying("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: bytes\r\n\r\n")
     inner = request_bytes("GET", "/smuggled", {"Host": "x"})
     with Upstream(switched) as upstream:

@@ -147,7 +147,7 @@ def test_a_link_that_is_swapped_in_does_not_become_the_root_of_a_session(agent):
 
 
 def test_the_agents_own_secrets_are_no_files_of_anybodys(start_agent):
-    """With the root /, those of /proc are within it."""
+    """The root / contains the secrets in /proc."""
     agent = start_agent("--root", "/", env={"SOMEBODYS_SECRET": "5ecret"})
     thread = max(int(name) for name in os.listdir(f"/proc/{agent.pid}/task"))
     for process in ("self", "thread-self", agent.pid, thread, f"{agent.pid}/task/{thread}"):

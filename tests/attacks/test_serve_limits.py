@@ -53,7 +53,7 @@ def damage(serving, name):
 
 
 def test_a_damaged_record_is_nobodys(serving):
-    """Not its owner's, not the next tenant's, whatever they ask; who runs the server sees and removes it."""
+    """Neither its owner nor the next tenant reaches it, whatever they ask; the operator of the server sees and removes it."""
     one, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
     server = serving.start()
     box = made(server, one, {"name": "box"})["id"]
@@ -140,7 +140,7 @@ def test_get_or_create_is_a_start(serving):
 
 
 def test_a_start_takes_a_place_of_the_key_that_has_made_it(serving):
-    """Which is full: else its sandboxes would be woken by a helper without a limit."""
+    """The key's limit is reached: else a helper without a limit would wake its sandboxes."""
     one, two = serving.key("one", "--max-sandboxes", "1"), serving.key("two")
     server = serving.start()
     box = asleep(server, one, 1)[0]
@@ -164,7 +164,7 @@ def test_a_sandbox_whose_agent_was_killed_keeps_its_place_while_its_daemons_may_
 # --- what many records cost ---
 
 def test_a_page_is_as_long_as_its_labels_let_it_be(serving):
-    """Not 500 of any size: a list is whole by its cursor, by both APIs."""
+    """A page holds fewer than 500 large sandboxes: the cursors of both APIs give the whole list."""
     key, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
     server = serving.start()
     wanted = sorted(made(server, key, {"labels": {"a": "x" * 250_000}})["id"] for _ in range(6))

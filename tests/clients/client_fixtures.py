@@ -15,7 +15,7 @@ from fixtures import *  # noqa: E402,F403
 
 @pytest.fixture(autouse=True)
 def watchdog():
-    """In place of that of the integration tests: the first run of a client installs it."""
+    """Replaces that of the integration tests, which is too short: the first run of a client installs it."""
     yield
 
 

@@ -113,7 +113,7 @@ def go_modules(directory, file="go.mod"):
 
 
 def go_directory(directory, module):
-    """Where the sources of a module are that the go.mod there names."""
+    """The directory with the sources of a module that the go.mod there names."""
     go_modules(directory)
     return pathlib.Path(subprocess.run([go(), "list", "-m", "-f", "{{.Dir}}", module], cwd=directory, check=True, env=with_go(),
                                        capture_output=True, text=True).stdout.strip())

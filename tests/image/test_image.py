@@ -148,6 +148,6 @@ def test_nothing_is_left_on_the_machine(start, busybox):
 
 
 def groups_of(container):
-    """Its cgroups, of version 1 or 2."""
+    """The cgroups of the container, of version 1 or 2."""
     top = pathlib.Path("/sys/fs/cgroup")
     return [*top.glob(container.name), *top.glob(f"*/{container.name}")]

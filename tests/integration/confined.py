@@ -67,7 +67,7 @@ def own_user_namespace():
 
 
 def with_inotify(**most):
-    """At most so many `instances` or `watches` of inotify: limits of a user namespace (namespaces(7))."""
+    """Limits the `instances` or `watches` of inotify to these counts: limits of a user namespace (namespaces(7))."""
     script = " && ".join(f"echo {count} > /proc/sys/user/max_inotify_{what}" for what, count in most.items())
     wrapper = [*own_user_namespace(), *_then(script)]
     if not _works(*wrapper, "true"):

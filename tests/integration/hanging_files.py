@@ -75,7 +75,7 @@ class HangingFiles:
             assert self.changed.wait_for(lambda: len(self.waiting) >= count, 20), f"{len(self.waiting)} of {count} hang"
 
     def let_go(self):
-        """From here on nothing hangs, or comes in small pieces."""
+        """Ends the hanging: files come at once and whole from now on."""
         with self.changed:
             self.hangs = False
             waiting, self.waiting = self.waiting, {}

@@ -13,7 +13,7 @@ PATH = "/socket.io/?transport=websocket&EIO=4"
 
 
 class Kubebox(Door):
-    """With the session `s`, whose files and commands are in `ws`."""
+    """A client with the session `s`, whose files and commands are in `ws`."""
 
     def __init__(self, agent, path="ws"):
         super().__init__(agent)
@@ -112,7 +112,7 @@ class SocketIo:
         return joined(self.until_exits(process)[process])
 
     def break_off(self):
-        """Without a goodbye."""
+        """Closes the connection without a goodbye."""
         self.ws.sock.shutdown(socket.SHUT_RDWR)
         self.ws.close()
 

@@ -107,7 +107,7 @@ class Mcp:
         return answer["result"]
 
     def tool(self, name, **arguments):
-        """Its result, which is what the tool's schema says."""
+        """Calls a tool; its result fits the tool's schema."""
         result = self.tool_result(self.call("tools/call", {"name": name, "arguments": arguments}))
         json_schema.check(self.schemas()[name], result)
         return result

@@ -30,7 +30,7 @@ def check_printed(expected, printed, commands):
 
 
 def run_block(commands, expected, folder, **options):
-    """Without a terminal, as a script that ends with the first failure."""
+    """Runs a block without a terminal, as a script that ends with the first failure."""
     done = subprocess.run(["bash", "-ec", "\n".join(commands)], capture_output=True, text=True, timeout=200, cwd=folder, **options)
     assert done.returncode == 0, done
     check_printed(expected, done.stdout.splitlines(), [])

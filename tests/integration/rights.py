@@ -186,7 +186,7 @@ def bearer(scene):
 
 
 def key_and_token(scene):
-    """As E2B's clients ask the dialect, which looks at the token."""
+    """Shows a key and an access token, as E2B's clients do; the dialect checks the token."""
     shown = Shown(scene.server.host, "", {"X-API-Key": scene.key, "X-Access-Token": scene.access_token})
     return It(shown, scene.sandbox, scene.port, scene.raw)
 
@@ -252,7 +252,7 @@ def remove_key(scene):
 
 
 def end_key(scene):
-    """Its time comes: told here by the ring, as no test waits for a clock."""
+    """The key expires: the test changes the ring, as it does not wait for a clock."""
     file = scene.serving.skiff.state / "skiff/api-keys.json"
     ring = json.loads(file.read_text())
     for one in ring["keys"]:
@@ -273,7 +273,7 @@ def make_again(scene):
 
 
 def make_again_elsewhere(scene):
-    """By another replica, of which this one is told nothing."""
+    """Another replica creates it again, and this one does not learn of it."""
     other = scene.serving.start("--domain", DOMAIN)
     assert other.request("DELETE", f"/v1/sandboxes/{scene.sandbox}", key=scene.other_key).status == 204
     assert scene.make(scene.other_key, by=other) == scene.sandbox

@@ -93,7 +93,7 @@ class Serving:
         return server
 
     def hold_agents(self):
-        """From now on agents don't start before `let_agents_go`, or end at once after `let_agents_fail`."""
+        """Agents don't start from now on before `let_agents_go`, or end at once after `let_agents_fail`."""
         programs = self.skiff.work / "programs"
         programs.mkdir()
         shutil.copy(self.skiff.program, programs / "skiff")

@@ -105,7 +105,7 @@ def test_labels_and_lists_of_directories_are_passed_over(agent, tmp_path):
 
 
 def test_a_link_with_two_names_arrives_as_one(agent, tmp_path):
-    """As cp -al makes them."""
+    """cp -al creates such links."""
     (tmp_path / "t").mkdir()
     (tmp_path / "t/one").symlink_to("nowhere")
     os.link(tmp_path / "t/one", tmp_path / "t/two", follow_symlinks=False)

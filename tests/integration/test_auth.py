@@ -323,6 +323,6 @@ def test_no_credential_comes_back_in_an_answer_or_in_the_log(start_agent, signer
 
 @pytest.mark.parametrize("fields", [{"Authorization": "Bearer "}, {"Authorization": "Bearer"}, {"Authorization": None, "X-Skiff-Token": ""}, {"Authorization": None}])
 def test_an_empty_credential_counts_as_a_missing_one(agent, fields):
-    """As of a variable that is not set."""
+    """A shell sends one for a variable that is not set."""
     answer = agent.request("GET", "/v1/sessions", headers=fields, token=None)
     assert answer.status == 401 and answer.json()["detail"] == "a credential is needed", answer.json()

@@ -132,7 +132,7 @@ def test_stream_shows_what_comes_while_it_comes(client):
 
 
 def test_stream_loses_and_repeats_nothing_when_the_connection_is_cut(client):
-    """Also before the first byte of the answer, when the client can't know whether the command was started."""
+    """The cut may come before the first byte of the answer, when the client can't know whether the command was started."""
     source = random.Random(2)
     out, err = source.randbytes(4_000_000), source.randbytes(1_500_000)
     (client.agent.root / "out").write_bytes(out)

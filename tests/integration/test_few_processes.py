@@ -1,4 +1,4 @@
-"""Where processes are few: a command of another container, or one before, has taken them all."""
+"""Processes are few: a command of another container, or an earlier one, has taken them all."""
 
 import os
 import pathlib

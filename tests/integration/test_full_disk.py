@@ -15,7 +15,7 @@ MORE = b"x" * (512 * KIB)  # than there is room for
 
 @pytest.fixture
 def agent(start_agent):
-    """Its root has 256 KiB left."""
+    """The agent's root has 256 KiB left."""
     agent = start_agent(wrapper=on_small_disk("root", "1M"))
     agent.run(f"mkdir -p tree/sub; printf {OLD.decode()} > f; head -c {768 * KIB} /dev/zero > tree/sub/large")
     return agent

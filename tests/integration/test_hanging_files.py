@@ -73,7 +73,7 @@ def test_a_command_that_hangs_there_holds_nobody_up_and_can_be_killed(agent, net
 
 
 def test_the_thread_of_a_client_that_left_is_free_once_its_call_returns(agent, net):
-    """As many as there are threads for files: the next file waits for its turn, and nothing else does."""
+    """All threads for files hang: the next request for a file waits for its turn, and no other request does."""
     for _ in range(2):
         ask_and_go(agent)
     net.until_held(2)

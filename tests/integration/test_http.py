@@ -56,7 +56,7 @@ def single_parameters(agent):
 
 
 def test_a_query_parameter_that_is_given_twice_is_400_and_named(agent):
-    """Also with one value: who sends two heads of a list may mean either."""
+    """Two equal values are refused too: a client that sends two parameters of a list may mean either."""
     asked = list(single_parameters(agent))
     assert ("GET", "/v1/sessions/{sid}/commands", "limit", []) in asked
     agent.start("sleep 600", id="c1")

@@ -52,7 +52,7 @@ def delegated(group):
 
 @pytest.fixture
 def start_agent(group, start_agent):
-    """Its agents have ended when the group is removed."""
+    """Starts agents that have ended when the group is removed."""
     return start_agent
 
 

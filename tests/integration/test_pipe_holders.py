@@ -30,7 +30,7 @@ def written_pid(agent):
 
 
 def named(agent, result):
-    """As the result says, and its event, and what is shown of the command later."""
+    """The holders that the result, its event and the command's later description name."""
     [exit_] = [event for event in agent.output(result["id"]) if event["type"] == "exit"]
     shown = agent.request("GET", f"/v1/commands/{result['id']}").json()
     assert exit_.get("background") == result.get("background") == shown.get("background")

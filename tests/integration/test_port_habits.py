@@ -141,7 +141,7 @@ def test_a_client_that_has_said_all_gets_its_answer(way, method, body):
 
 
 def test_a_client_that_is_gone_takes_the_other_side_along(agent):
-    """Also where it ends its direction first: an answer in silence ends after a while, one that is sent at once."""
+    """A client may end its direction first: a silent answer then ends after a while, one that is being sent at once."""
     ended, begun = [], threading.Event()
 
     def streams(connection):

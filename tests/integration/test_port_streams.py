@@ -167,7 +167,7 @@ class Sender:
             self.sent += len(block)
 
     def until_it_waits(self, size):
-        """For the other side, which takes nothing yet: all that is on the way is in the buffers of sockets."""
+        """Waits for the other side, which takes nothing yet: all bytes on the way are in the buffers of sockets."""
         assert 0 < until_still(lambda: self.sent) < size
 
 

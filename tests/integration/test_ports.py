@@ -92,7 +92,7 @@ def test_fields_of_one_connection_stay_there(agent):
 @pytest.mark.parametrize("body", [b"", b"Content-Length: 1\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"],
                          ids=["none", "length", "chunked"])
 def test_fields_that_the_agent_writes_are_sent_once(agent, recorded, body):
-    """However often the client has sent it. Its own fields are its own."""
+    """A client may have sent them several times. The agent passes on the client's other fields unchanged."""
     seen, upstream = recorded
     own = b"X-Own: 1\r\nX-Own: 2\r\n"
     head = request_bytes("POST", upstream.path(), agent.headers())[:-2]

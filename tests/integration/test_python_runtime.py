@@ -85,7 +85,7 @@ def test_much_output_comes_in_full(door):
 
 
 def test_an_answer_stays_below_what_the_go_sdk_takes(door):
-    """And says how much is missing: head and tail of the larger stream are there."""
+    """The answer says how much is missing: head and tail of the larger stream are there."""
     answer = door.request("POST", "/execute", json={"command": "echo begin; head -c 9000000 /dev/zero; echo; echo end; echo e >&2"})
     assert answer.status == 200 and len(answer.body) < 16 * MIB
     result = answer.json()

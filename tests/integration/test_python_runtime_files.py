@@ -153,7 +153,7 @@ def test_a_form_without_its_last_boundary_leaves_nothing(door):
 
 
 def test_chunked_multipart(door):
-    """As the newest SDK sends a file object: the head, pieces of the file, the last boundary, each a chunk."""
+    """The newest SDK sends a file object so: the head, pieces of the file, the last boundary, each a chunk."""
     data = b"\r\n--b0undar\r\n--" + os.urandom(200_000)
     whole = multipart(b"streamed", data)
 

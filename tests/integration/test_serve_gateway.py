@@ -124,7 +124,7 @@ def test_one_connection_carries_one_request_after_the_other(servers, serving, ke
 
 @pytest.mark.parametrize("arguments", [[], ["--behind-proxy"]], ids=["first", "behind-proxy"])
 def test_fields_that_the_gateway_writes_are_sent_once(serving, key, arguments):
-    """However often the client has sent it, to a server in the sandbox and to its agent."""
+    """A client may have sent them several times, to a server in the sandbox or to its agent."""
     server = serving.start(*arguments)
     sandbox, seen = made(server, key), Recorded()
     head = request_bytes("GET", "{}", {"Host": server.host, "X-API-Key": key}).decode()
@@ -160,7 +160,7 @@ def sending(size, told):
 
 
 def test_output_for_a_slow_client_is_not_held_in_memory(servers, key):
-    """As fast as it can up to then: in large blocks."""
+    """The client reads as fast as it can until then: in large blocks."""
     sandbox, told = made(servers[0], key), []
     pid = servers[0].process.pid
     with Upstream(sending(256 * MIB, told)) as upstream:

@@ -255,7 +255,7 @@ def test_a_sandbox_whose_creation_was_cut_is_listed_and_can_be_removed(serving, 
 
 
 def test_an_unfinished_sandbox_that_no_client_can_name_is_removed(serving, key):
-    """Its client has no id of it. What has a key or a name is kept for whoever comes back."""
+    """The client has no id of it. A sandbox with an idempotency key or a name is kept for a client that comes back."""
     serving.hold_agents()
     first = serving.start()
     asked = [({}, {}), ({}, {}), ({}, {"Idempotency-Key": "once"}), ({"name": "demo"}, {})]

@@ -52,7 +52,7 @@ def test_a_right_ends_with_what_gave_it(scene, credential, end):
 
 
 def test_open_connections_end_when_their_key_expires(serving):
-    """Which it knows from the beginning: the ring says the same before and after."""
+    """The server knows that time from the beginning: the ring is the same before and after."""
     with Upstream(application) as page, Upstream(lambda connection: connection.ended()) as raw:
         scene = Scene(serving, page.port, raw.port)
         scene.key = serving.key("short", "--ttl", "6s")
@@ -113,7 +113,7 @@ def asked(server, key, method, path, body):
 
 
 def test_a_request_does_not_wait_for_its_sandbox_to_wake_when_its_key_is_gone(serving, held):
-    """And does not reach it."""
+    """The request does not reach the sandbox."""
     server, key, box = held
     other = serving.key("other")
     with asked(server, key, "PUT", f"/s/{box}/7070/v1/files/late", b"x") as answers:

@@ -103,7 +103,7 @@ def test_a_body_that_was_announced_and_not_asked_for_is_no_request(server, key):
 
 
 def test_bytes_behind_an_upgrade_are_never_taken_by_the_gateway(server, key):  # noqa: F811
-    """Whether the server has switched or not, no byte is taken twice, or by the wrong one."""
+    """The gateway and the server take no byte twice, and none that is for the other, whether the server has switched or not."""
     sandbox, heard = made(server, key), []
     inner = request_bytes("GET", "/v1/me", {"Host": server.host, "X-API-Key": key, "Connection": "close"})
 

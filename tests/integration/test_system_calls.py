@@ -57,7 +57,7 @@ class Traced:
         return answer
 
     def calls(self):
-        """By name, of the threads that live now."""
+        """The counts of system calls by name, of the threads that live now."""
         threads = set(os.listdir(f"/proc/{self.agent.pid}/task"))
         found = collections.Counter()
         for thread, call in re.findall(r"^(\d+) +(\w+)\(", self.file.read_text(errors="replace"), re.MULTILINE):
@@ -130,7 +130,7 @@ def test_each_path_keeps_its_budget_of_system_calls(traced, tmp_path):
 
 
 def test_a_command_by_e2b_is_told_in_three_sends(start_agent, tmp_path, monkeypatch):
-    """Its start with the head of the answer, its end with what ends the stream, the end of the body: each wakes the client."""
+    """The sends are its start with the head of the answer, its end with that of the stream, the end of the body: each wakes the client."""
     traced = Traced(start_agent, tmp_path, monkeypatch, "--dialect", "e2b=127.0.0.1:0")
     client = e2b.Client(Door(traced.agent))
 

@@ -16,7 +16,7 @@ READ = re.compile(r"\s*[^,()]*(?:\([^()]*\))?[^,()]*\)")
 
 
 def blanked(text):
-    """Without comments and with strings that are not empty blanked out, line by line as it was."""
+    """The text without comments and with strings that are not empty blanked out, line by line as it was."""
     def blank(match):
         if match[0] == '""' or not match[0].startswith(('"', 'R"', "//", "/*", "'")):
             return match[0]

@@ -49,7 +49,7 @@ class Gate:
         self.add(name, f"if mkdir {name}; then set -- '{first}' {name} 1; else set -- '{then}' {name} 0; fi; {REPORT}")
 
     def run(self, *arguments, ci="true"):
-        """Its status and the last lines."""
+        """Runs the gate; returns its status and the last lines."""
         (self.build / "CTestTestfile.cmake").write_text("\n".join(self.entries))
         done = subprocess.run(["/usr/bin/python3", self.root / ".ci/run_tests.py", *arguments, self.build], capture_output=True,
                               text=True, timeout=50, env={**os.environ, **OWN_LIST, "CI": ci})

@@ -1,4 +1,4 @@
-"""As much of E2B's control API as its SDKs ask before they turn to the sandbox: one sandbox, which is there already."""
+"""The part of E2B's control API that its SDKs ask before they turn to the sandbox: one sandbox, which exists already."""
 
 import http.server
 import json

@@ -55,7 +55,7 @@ def free_port():
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_the_five_minutes_of_the_page_are_what_they_say(shell, tmp_path):
-    """But for what they install, which is there, and the port."""
+    """The lines run unchanged, but for the port and what they install, which is there."""
     blocks = blocks_after("five minutes", TREE / "docs/serve.md")
     install = "python3 -m venv e2b-sdk && e2b-sdk/bin/pip install -q e2b"
     assert sum(commands.count(install) for commands, _ in blocks) == 1 and len(blocks) == 4

@@ -23,7 +23,7 @@ langchain_kubernetes.KubernetesProviderConfig = lambda **given: Config(
 
 
 class Scripted(GenericFakeChatModel):
-    """In place of a model of Anthropic's: it runs one command for each question."""
+    """Replaces a model of Anthropic's: it runs one command for each question."""
 
     def bind_tools(self, tools, **_):
         return self
@@ -110,7 +110,7 @@ provider.delete(sandbox_id=sandbox.id)
 
 
 def case_a_sandbox_for_each_conversation(_):
-    """Its FastAPI is as much of it as the code shows."""
+    """The FastAPI here is the part of it that the code uses."""
     (pathlib.Path(cases.ROOT) / "turns").unlink(missing_ok=True)
     fastapi = types.SimpleNamespace(FastAPI=lambda lifespan: types.SimpleNamespace(post=lambda path: lambda handler: handler))
     with documented.modules(fastapi=vars(fastapi)):
@@ -363,7 +363,7 @@ graph = manager.create_agent(
 
 
 class Platform:
-    """As much of LangGraph's as the code shows: it keeps the state of each thread of a graph."""
+    """The part of LangGraph's that the code uses: it keeps the state of each thread of a graph."""
 
     def __init__(self, graph):
         graph.checkpointer = MemorySaver()

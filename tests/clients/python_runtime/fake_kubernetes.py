@@ -1,4 +1,4 @@
-"""As much of a Kubernetes API as the SDKs of agent-sandbox need to claim a sandbox: each claim is ready at once, under its
+"""The part of a Kubernetes API that the SDKs of agent-sandbox need to claim a sandbox: each claim is ready at once, under its
 own name. A real cluster is not part of this suite: what the packages say to the runtime is, and that goes to a real skiffd."""
 
 import http.server
@@ -78,7 +78,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class FakeKubernetes:
-    """Without a `pod_ip` nobody knows one, and sandboxes are found by name. With a `sandbox` each claim gets that one."""
+    """Without a `pod_ip` no object has one, and clients find sandboxes by name. With a `sandbox` each claim gets that one."""
 
     def __init__(self, folder, pod_ip="10.0.0.9", sandbox=""):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -91,7 +91,7 @@ def case_20_mb_both_ways(stub):
 
 
 def case_a_reader_that_takes_its_time(stub):
-    """Its window holds up the command, and only that one."""
+    """The reader's window holds up its command, and no other one."""
     call, _ = started(stub, pb.StartRequest(config=config("seq", "1", "1000000")))
     assert stub.Execute(pb.ExecuteRequest(config=config("echo", "on"))).stdout == b"on\n"
     out, _, code = rest_of(call)

@@ -1,4 +1,4 @@
-"""Which driver `skiff` takes where a cluster is configured, and what it asks of that cluster: real skiff, no cluster."""
+"""`skiff` chooses a driver where a cluster is configured, and asks that cluster only what it must: real skiff, no cluster."""
 
 import contextlib
 import json

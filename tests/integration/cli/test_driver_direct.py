@@ -32,7 +32,7 @@ def alone(tmp_path, agent, **variables):
 
 
 def test_with_an_address_and_a_token_every_command_works_there(skiff, agent):
-    """Without --driver, as in the shell that has pasted what `make run` prints. Any name will do."""
+    """No command needs --driver in a shell that has pasted what `make run` prints. Any name will do."""
     assert skiff("exec", "demo", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
     assert skiff("exec", "-i", "anything", "cat", typed=b"fed")[0] == "fed"
     assert skiff("exec", "x", "--mode", "wait", "--", "echo", "waited")[0] == "waited\n"
@@ -58,7 +58,7 @@ def test_with_an_address_and_a_token_every_command_works_there(skiff, agent):
 
 
 def test_paths_from_the_root_of_the_container_are_copied_as_docker_does(skiff, agent, tmp_path):
-    """By a session of its own, whose end is that of the copy."""
+    """The copy has its own session, which ends with it."""
     there = tmp_path / "outside"
     (there / "tree").mkdir(parents=True)
     (there / "tree/file").write_text("text")

@@ -236,7 +236,7 @@ def test_a_stdin_that_can_not_be_read_is_told(skiff, command):
 
 
 def test_output_that_was_dropped_is_told(skiff):
-    """By commands that were asked for it; who joins late is told, and gets the status of the command."""
+    """Commands that print the whole output fail; one that joins late says so, and ends with the status of the command."""
     skiff("exec", "box", "--id", "much", "--", "sh", "-c", "head -c 100000000 /dev/zero; echo end", stdout=subprocess.DEVNULL)
     told = "bytes of output were dropped before they could be read"
     for words, status in ((("logs", "box", "much"), 1), (("logs", "box", "much", "--timestamps"), 1), (("logs", "box", "much", "--from", "1"), 1),

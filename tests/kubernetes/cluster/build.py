@@ -157,7 +157,7 @@ def compile_kube_router(folder):
 
 
 def compile_traefik(folder):
-    """But for its clients of clouds' name services (traefik/dns)."""
+    """Compiles Traefik without its clients of clouds' name services (traefik/dns)."""
     source = folder / "source"
     shutil.copytree(HERE / "traefik", source)
     copy_out(folder, LEGO, ".", source / "lego")

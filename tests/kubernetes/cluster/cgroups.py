@@ -18,7 +18,7 @@ def version2():
 
 
 def hierarchies():
-    """Where the tree of version 2 is mounted, or each hierarchy of version 1."""
+    """The mount point of the tree of version 2, or those of each hierarchy of version 1."""
     if version2():
         return [TOP]
     lines = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()]
@@ -68,7 +68,7 @@ def of(name):
 
 
 def remove(name):
-    """Once all of its processes are gone. One that is on its way out keeps its cgroup busy for a moment."""
+    """Removes it once all of its processes are gone. One that is on its way out keeps its cgroup busy for a moment."""
     until = time.monotonic() + REMOVE_SECONDS
     for group in of(name):
         for folder, _, _ in os.walk(group, topdown=False):

@@ -20,7 +20,7 @@ class Ports:
 
 
 def admin_trust(pki):
-    """For requests to the API server that may do anything."""
+    """The TLS context of requests to the API server that may do anything."""
     trust = ssl.create_default_context(cafile=pki / "ca.crt")
     trust.load_cert_chain(pki / "admin.crt", pki / "admin.key")
     return trust
@@ -53,7 +53,7 @@ def write_tokens(path, names):
 
 
 def parts(folder, program, pki, ports, kubeconfig, server_arguments):
-    """In the order in which they need each other. `kubeconfig` is the controllers'; `server_arguments` are what one
+    """The parts, in the order in which they need each other. `kubeconfig` is the controllers'; `server_arguments` are what one
     cluster's API server has other than the next one's."""
     etcd = f"http://127.0.0.1:{ports.etcd}"
     peers = f"http://127.0.0.1:{ports.peers}"

@@ -13,7 +13,7 @@ def are_established(kubectl):
 
 
 def wait(kubectl):
-    """For all of them. `kubectl wait` ends at once where one has no conditions at all yet."""
+    """Waits for all of them. `kubectl wait` ends at once where one has no conditions at all yet."""
     until = time.monotonic() + SECONDS
     while not are_established(kubectl):
         if time.monotonic() > until:

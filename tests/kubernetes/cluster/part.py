@@ -19,7 +19,7 @@ class StartFailed(Exception):
 
 
 def die_with_parent():
-    """For `preexec_fn`: the process is killed when the one that started it ends, however that ends."""
+    """A `preexec_fn`: the process is killed when the one that started it ends, however that ends."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -32,7 +32,7 @@ def answers(url, context=None):
 
 
 def without_verifying():
-    """For the health pages of parts that sign their own certificates."""
+    """A TLS context for the health pages of parts that sign their own certificates."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -58,7 +58,7 @@ def kinds_of(discovered):
 
 
 class Api:
-    """With all rights. Each thread keeps a connection: to make one takes longer than most requests."""
+    """A client of the API server with all rights. Each thread keeps a connection: to make one takes longer than most requests."""
 
     def __init__(self, server, trust):
         self.server, self.trust = server, trust
@@ -108,7 +108,7 @@ class Api:
         return until(found, what=f"that the server knows {what}")
 
     def named(self, name):
-        """By any name that kubectl takes: po, pod, pods, sandboxes.agents.x-k8s.io."""
+        """Finds a kind by any name that kubectl takes: po, pod, pods, sandboxes.agents.x-k8s.io."""
         return self.kind(lambda kind: name.lower() in kind.names(), name)
 
     def get(self, name, one=None, namespace=None):
@@ -131,7 +131,7 @@ class Api:
         return self.request("POST", self.kind_of(thing).path(thing["metadata"].get("namespace")), thing)
 
     def apply(self, thing, namespace):
-        """In that namespace, unless it names another one or belongs to none."""
+        """Applies an object in that namespace, unless it names another one or belongs to none."""
         metadata = thing["metadata"]
         path = self.kind_of(thing).path(metadata.get("namespace", namespace), metadata["name"])
         return self.request("PATCH", f"{path}?fieldManager=test&force=true", thing, content="application/apply-patch+yaml")

@@ -38,7 +38,7 @@ RELAY = pathlib.Path(build.__file__).with_name("relay.py")
 
 
 def objects():
-    """Its account, with the roles, and the Pod."""
+    """The objects of Traefik: its account with the roles, and the Pod."""
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": HOME}
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
     yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME, "namespace": HOME}}

@@ -58,7 +58,7 @@ class Names:
         assert self.process.stdout.readline() == "ready\n"
 
     def lead(self, addresses):
-        """From now on these domains have names below them, and no others."""
+        """Sets the domains that have names below them."""
         new = self.file.with_suffix(".new")
         new.write_text(json.dumps(addresses))
         new.replace(self.file)

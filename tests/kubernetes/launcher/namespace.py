@@ -49,7 +49,7 @@ class Namespace:
             self.cluster.api.create({**one, "metadata": {**one["metadata"], "namespace": self.name}})
 
     def apply(self, *objects):
-        """As `kubectl apply --server-side` does; those that belong to no namespace too."""
+        """Applies objects as `kubectl apply --server-side` does; those that belong to no namespace too."""
         for one in objects:
             self.cluster.api.apply(one, self.name)
 
@@ -58,7 +58,7 @@ class Namespace:
         self.cluster.api.patch(*what.split("/"), change, self.name)
 
     def delete(self, what):
-        """And waits until it is gone."""
+        """Deletes it and waits until it is gone."""
         self.cluster.api.delete(*what.split("/"), self.name)
         self.wait(what, "delete")
 

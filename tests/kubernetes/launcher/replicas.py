@@ -16,7 +16,7 @@ TEMPLATES = f"kept: {{image: \"{IMAGE}\", pod: {{volumes: [\"64Mi:/workspace\"],
 DISKS = 5
 
 
-class World:
+class Replicas:
     """Two replicas, the namespace of a tenant, which holds the keys, and that of another one."""
 
     def __init__(self, folder, home, elsewhere):
@@ -74,14 +74,14 @@ class World:
 
 
 @contextlib.contextmanager
-def in_the_network_of_pods(world):
+def in_the_network_of_pods(replicas):
     """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it."""
-    path = str(world.skiff.work / "serve.sock")
-    log = open(world.skiff.work / "inside.log", "w+b")
+    path = str(replicas.skiff.work / "serve.sock")
+    log = open(replicas.skiff.work / "inside.log", "w+b")
     process = subprocess.Popen(
-        world.cluster.in_its_network(world.skiff.program, "serve", "--driver", "pod", "--reach", "in-cluster",
-                                     "--listen", f"unix:{path}", "--templates", world.templates),
-        env=world.skiff.environment(KUBECONFIG=str(world.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
+        replicas.cluster.in_its_network(replicas.skiff.program, "serve", "--driver", "pod", "--reach", "in-cluster",
+                                     "--listen", f"unix:{path}", "--templates", replicas.templates),
+        env=replicas.skiff.environment(KUBECONFIG=str(replicas.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=log)
 
     def ask(method, target, body=None, key=None, headers=None):
@@ -96,13 +96,13 @@ def in_the_network_of_pods(world):
             connection.close()
 
     def listens():
-        """Its socket has the name before it listens."""
+        """Whether it listens: its socket has the name before it does."""
         with socket.socket(socket.AF_UNIX) as sock:
             return sock.connect_ex(path) == 0
 
     try:
         until(lambda: process.poll() is not None or listens(), 30, "its socket")
-        assert process.poll() is None, (world.skiff.work / "inside.log").read_text()
+        assert process.poll() is None, (replicas.skiff.work / "inside.log").read_text()
         yield ask
         process.terminate()
         assert process.wait(60) == 0

@@ -109,7 +109,7 @@ def test_the_chart_and_the_kustomization_are_the_same_to_the_api_server(cluster,
 
 @contextlib.contextmanager
 def answering(server):
-    """While it lasts, every request to the Service is answered; there are some."""
+    """The Service answers every request while the block runs; the block sends some."""
     ended = threading.Event()
 
     def ask():

@@ -117,7 +117,7 @@ def kubebox_requirements():
 
 @pytest.fixture(scope="module")
 def kubebox_image(cluster):
-    """With the environment and the user of the Dockerfile's target, whose base is replaced by a busybox."""
+    """An image with the environment and the user of the Dockerfile's target, whose base is replaced by a busybox."""
     stage = re.search(r"^FROM work AS kubebox$(.*?)^FROM ", (TREE / "Dockerfile").read_text(), re.M | re.S).group(1)
     layer = images.shell()
     for name in ("usr", "usr/local", "usr/local/bin"):

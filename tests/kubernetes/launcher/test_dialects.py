@@ -20,7 +20,7 @@ def ask(skiff, address, port, path, *words):
 
 
 def answers(skiff, dialect, address):
-    """Through the address of a Service, which its nodes come to know by and by."""
+    """Asks through the address of a Service, which takes the nodes a while to know."""
     port, path, told = SPOKEN[dialect]
 
     def asked():

@@ -13,7 +13,7 @@ def volume(namespace):
 
 
 def ended(skiff, cause):
-    """As `ps` has it, when it has ended so."""
+    """The sandbox as `ps` shows it, once it has ended so."""
     def look():
         one = skiff.json("ps", "box")
         return one if one["state"] != "running" and one["details"].get("ended_by") == cause else None

@@ -21,7 +21,7 @@ TOKEN = "for-the-router-alone"
 
 @pytest.fixture(scope="module")
 def router(cluster):
-    """With a token, as it wants it by default."""
+    """A router with a token, which it needs by default."""
     with Router(cluster, ROUTER_AUTH_TOKEN=TOKEN) as running:
         yield running
 
@@ -36,7 +36,7 @@ class GatewaySkiff(ClaimSkiff):
 
 @pytest.fixture(scope="module")
 def skiff(namespaces, request, router):
-    """Its sandbox `box` is from a pool, so that it has no Service and no name."""
+    """A skiff whose sandbox `box` is from a pool, so that it has no Service and no name."""
     with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
         client = GatewaySkiff(pathlib.Path(folder), namespaces.make(request.node.name))
         client.url = router.url

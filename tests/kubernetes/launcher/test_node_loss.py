@@ -45,7 +45,7 @@ def make(skiff, namespace):
 
 
 def ended(skiff, name, cause):
-    """As `ps` has it, when it has ended so and its Pod is gone."""
+    """The sandbox as `ps` shows it, once it has ended so and its Pod is gone."""
     def look():
         one = skiff.json("ps", name)
         is_gone = skiff.namespace.cluster.api.find("pod", f"skiff-{name}", skiff.namespace.name) is None

@@ -83,7 +83,7 @@ def test_the_network_policy_decides_who_reaches_a_sandbox(skiff, strangers):
     serve_pages(skiff, 8080, 9090)
 
     def seen():
-        """By each of them: the agent, its dialect, a port that was named, and one that wasn't."""
+        """The ports that each of them reaches: the agent's, its dialect's, one that a flag names, and another one."""
         return [who.reaches(*((address, port) for port in (AGENT, 8888, 8080, 9090))) for who in strangers]
 
     everything, nothing, what_was_named = [True] * 4, [False] * 4, [True, True, True, False]

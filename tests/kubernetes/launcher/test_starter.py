@@ -36,7 +36,7 @@ def folder_of(tmp_path):
 
 
 def left_of(tmp_path, name):
-    """Its files, cgroups and processes, also those of its containers."""
+    """The files, cgroups and processes of a cluster, also those of its containers."""
     processes = [line for line in map(proc.command_line, proc.pids()) if name in line]
     return [*tmp_path.iterdir(), *cgroups.of(name), *processes]
 

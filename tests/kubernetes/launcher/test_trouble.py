@@ -12,7 +12,7 @@ import pytest
 
 import proc
 from cluster import running
-from replicas import World, in_the_network_of_pods
+from replicas import Replicas, in_the_network_of_pods
 from waiting import until
 
 GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
@@ -109,14 +109,14 @@ def test_up_ends_when_it_said_though_the_cluster_says_nothing(skiff, cluster, na
 
 
 def test_requests_reach_running_sandboxes_while_the_cluster_is_away(namespaces, tmp_path, cluster):
-    world = World(tmp_path, namespaces.make("away"), namespaces.make("away, another tenant"))
+    replicas = Replicas(tmp_path, namespaces.make("away"), namespaces.make("away, another tenant"))
     text = {"Content-Type": "text/plain"}
     try:
-        with in_the_network_of_pods(world) as ask:
-            ids = [ask("POST", "/v1/sandboxes", b"{}", world.key, {"Content-Type": "application/json"}).json()["id"] for _ in range(3)]
+        with in_the_network_of_pods(replicas) as ask:
+            ids = [ask("POST", "/v1/sandboxes", b"{}", replicas.key, {"Content-Type": "application/json"}).json()["id"] for _ in range(3)]
 
             def run(number):
-                return ask("POST", f"/s/{ids[number]}/7070/v1/run", b"echo there", world.key, text)
+                return ask("POST", f"/s/{ids[number]}/7070/v1/run", b"echo there", replicas.key, text)
 
             assert run(0).body == b"there\n"
             for away, unknown in ((killed, 1), (silent, 2)):
@@ -124,12 +124,12 @@ def test_requests_reach_running_sandboxes_while_the_cluster_is_away(namespaces, 
                     for _ in range(3):
                         answer = run(0)
                         assert (answer.status, answer.body) == (200, b"there\n"), answer.body
-                    for answer in (run(unknown), ask("GET", "/v1/sandboxes", None, world.key), ask("GET", "/v1/me", None, "e2b_" + "0" * 40)):
+                    for answer in (run(unknown), ask("GET", "/v1/sandboxes", None, replicas.key), ask("GET", "/v1/me", None, "e2b_" + "0" * 40)):
                         assert (answer.status, answer.headers["Retry-After"]) == (503, "10"), (answer.status, answer.body)
                     assert ask("GET", "/readyz").status == 200
                 assert until(lambda: run(unknown).body == b"there\n", 60)
     finally:
-        world.finish()
+        replicas.finish()
 
 
 def test_a_forward_takes_connections_again_after_a_cut(skiff, cluster):
