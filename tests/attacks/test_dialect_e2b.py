@@ -49,7 +49,7 @@ def test_a_request_with_two_access_tokens_is_refused(closed):
     assert closed.door.exchange(both).startswith(b"HTTP/1.1 401")
 
 
-def test_the_token_is_neither_told_nor_handed_on(closed):
+def test_the_token_is_neither_shown_nor_inherited(closed):
     ran = closed.run("env; cat /proc/$PPID/environ; cat /proc/$PPID/cmdline")
     assert TOKEN.encode() not in ran.out + ran.err
     assert TOKEN not in closed.agent.log()

@@ -99,7 +99,7 @@ def test_streams_say_so_and_end(expiring):
     (agent.root / "watched").rmdir()
 
 
-def test_a_busy_folder_is_no_longer_told_about(expiring):
+def test_a_watch_of_a_busy_directory_ends_with_the_token(expiring):
     """Its watcher always has something to read."""
     agent = expiring.agent
     (agent.root / "watched").mkdir()

@@ -27,7 +27,7 @@ ROWS = {
     "large blocks": ["tests/protocol/http/server/relay_test.cpp:SharesTheLargeBlocksThatThereAre"],
     "channels": [HERE + "test_shares_of_memory.py:test_channels_of_a_reader_leave_some_to_others"],
     "transfers": [HERE + "test_slow_transfers.py:"
-                         "test_more_transfers_than_a_holder_has_places_are_told_so_at_once_and_others_begin"],
+                         "test_transfers_beyond_a_holders_share_are_refused_at_once_and_others_begin"],
     "MCP sessions": ["tests/runtime/mcp/clients_test.cpp:ThereIsABoundForThemAndForTheirRequests",
                      HERE + "test_shares_of_servers.py:test_a_reader_of_the_same_subject_takes_no_session_of_the_admins"],
     "MCP requests": ["tests/runtime/mcp/clients_test.cpp:OneCredentialLeavesRoomForTheWorkOfOthers"],

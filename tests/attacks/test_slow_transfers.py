@@ -80,7 +80,7 @@ def test_uploads_that_stall_hold_nobody_up(agent):
         others_are_answered_at_once(agent)
 
 
-def test_more_transfers_than_a_holder_has_places_are_told_so_at_once_and_others_begin(agent):
+def test_transfers_beyond_a_holders_share_are_refused_at_once_and_others_begin(agent):
     with contextlib.ExitStack() as held:
         socks = [held.enter_context(slow_reader(agent)) for _ in range(TRANSFERS)]
         until(lambda: len(answered(socks)) == TRANSFERS, what="archives that have begun")

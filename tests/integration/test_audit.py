@@ -21,7 +21,7 @@ def sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_requests_and_commands_are_told_with_who_asked(start_agent, tmp_path):
+def test_the_audit_log_contains_requests_and_commands_with_their_subjects(start_agent, tmp_path):
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log, warm=False)
     who = "token:" + sha256(agent.token)[:8]
@@ -70,7 +70,7 @@ def test_no_control_character_reaches_whoever_looks_at_it_on_a_terminal(start_ag
     assert not [one for one in log.read_text() if one != "\n" and (one < " " or "\x7f" <= one < "\xa0")]
 
 
-def test_commands_of_websockets_are_told_too_and_repeats_are_not(start_agent, tmp_path):
+def test_the_audit_log_contains_commands_of_websockets_and_no_repeats(start_agent, tmp_path):
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log, "--audit-commands", warm=False)
     with agent.ws("/v1/connect", headers={"X-Request-Id": "the-socket"}) as ws:

@@ -159,7 +159,7 @@ def test_a_token_bound_to_a_session_opens_no_other(start_agent, tmp_path):
         agent.request(*route, token="bound", json=body).problem(403, "insufficient_scope")
 
 
-def test_a_token_bound_to_a_session_is_told_of_its_own_ports_alone(start_agent):
+def test_a_token_bound_to_a_session_sees_its_own_ports_alone(start_agent):
     agent = start_agent(tokens=("bound read,exec mine",))
     listen = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); time.sleep(300)"
     ports = {}

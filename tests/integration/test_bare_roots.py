@@ -65,7 +65,7 @@ def starts_with(*arguments, wrapper=(), **options):
 
 @as_root
 @pytest.mark.parametrize("flag", ["--root", "--data-dir"])
-def test_a_directory_that_can_not_be_reached_is_told_by_the_reason(tmp_path, flag):
+def test_a_directory_that_can_not_be_reached_is_reported_with_the_reason(tmp_path, flag):
     (tmp_path / "closed/inner").mkdir(parents=True)
     (tmp_path / "closed").chmod(0o700)
     (tmp_path / "file").write_text("")
@@ -80,7 +80,7 @@ def test_a_directory_that_can_not_be_reached_is_told_by_the_reason(tmp_path, fla
 
 
 @as_root
-def test_a_spool_that_can_not_be_written_is_told_at_the_start(tmp_path):
+def test_a_spool_that_can_not_be_written_is_reported_at_the_start(tmp_path):
     tmp_path.chmod(0o755)
     status, said = starts_with("--root", "/", "--data-dir", tmp_path,
                                wrapper=["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"])

@@ -84,7 +84,7 @@ def test_a_command_that_can_not_start_has_a_result_with_the_reason(agent, argv, 
     assert (error["stage"], error["errno"]) == ("exec", errno) and error["message"]
 
 
-def test_a_program_that_is_there_and_has_no_interpreter_is_told_apart(agent):
+def test_a_program_without_its_interpreter_differs_from_a_missing_program(agent):
     (agent.root / "script").write_text("#!/no/such/interpreter\n")
     (agent.root / "script").chmod(0o755)
     for argv in (["./script"], [str(agent.root / "script")]):
@@ -93,7 +93,7 @@ def test_a_program_that_is_there_and_has_no_interpreter_is_told_apart(agent):
     assert "its first line" not in agent.run(argv=["./other"])["error"]["message"]
 
 
-def test_a_missing_working_folder_is_a_spawn_failure(agent):
+def test_a_missing_working_directory_is_a_spawn_failure(agent):
     result = agent.run("true", cwd="no/such/folder")
     assert (result["cause"], result["exit_code"]) == ("spawn_failed", 127)
     assert (result["error"]["stage"], result["error"]["errno"]) == ("chdir", "ENOENT")
@@ -121,7 +121,7 @@ def test_hostile_shell_lines_end_by_themselves(agent):
     assert agent.run("echo fine")["stdout"] == "fine\n"
 
 
-def test_the_working_folder_is_the_root_or_below(agent):
+def test_the_working_directory_is_the_root_or_below(agent):
     (agent.root / "sub").mkdir()
     assert agent.run("pwd")["stdout"] == f"{agent.root}\n"
     assert agent.run("pwd", cwd="sub")["stdout"] == f"{agent.root}/sub\n"

@@ -140,7 +140,7 @@ def test_a_signature_opens_one_file_for_one_thing(start_client):
 # --- entries ---
 
 
-def test_an_entry_is_told_as_it_is(client):
+def test_an_entry_has_its_real_type_and_size(client):
     root = client.agent.root
     (root / "f").write_text("12345")
     (root / "f").chmod(0o640)

@@ -107,7 +107,7 @@ def test_a_command_that_a_signal_ended_gives_128_and_its_number(client):
     client("stream", "kill -9 $$", status=137)
 
 
-def test_a_refusal_is_told_in_the_agents_own_words(client):
+def test_a_refusal_has_the_agents_own_words(client):
     client.agent.token, right = "wrong", client.agent.token
     try:
         detail = client.agent.request("GET", "/v1/sessions").problem(401)["detail"].encode()

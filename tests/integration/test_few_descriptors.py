@@ -161,7 +161,7 @@ def test_a_tree_that_takes_more_watches_than_there_are_is_refused(start_agent):
     agent.run("rm -r tree")
 
 
-def test_a_directory_that_no_watch_is_left_for_is_told_as_an_overflow(start_agent):
+def test_a_directory_that_no_watch_is_left_for_is_reported_as_an_overflow(start_agent):
     agent = start_agent(wrapper=with_inotify(watches=3))
     (agent.root / "tree").mkdir()
     with agent.ws("/v1/files:watch?path=tree&recursive=true") as socket_:

@@ -198,7 +198,7 @@ def test_a_batch_is_all_or_nothing(agent):
 # --- names and directories ---
 
 
-def test_folders_are_listed_in_pages_in_the_order_of_their_bytes(agent):
+def test_directories_are_listed_in_pages_in_the_order_of_their_bytes(agent):
     for number in range(25):
         put(agent, f"many/{number:02}.{'c' if number % 5 == 0 else 'h'}", b"x" * number)
     whole = names(agent, "path=many")
@@ -224,7 +224,7 @@ def test_names_that_are_not_utf8_are_listed_exactly(agent):
     assert agent.request("DELETE", FILES + "/bad-%FF%0A").status == 204
 
 
-def test_links_are_told_and_not_followed_by_stat(agent):
+def test_stat_reports_links_and_does_not_follow_them(agent):
     put(agent, "target", b"there")
     assert op(agent, "symlink", {"path": "link", "target": "target"}).status == 201
     link, target, missing = agent.request("GET", f"{FILES}:stat?path=link&path=target&path=none").json()["items"]
@@ -233,7 +233,7 @@ def test_links_are_told_and_not_followed_by_stat(agent):
     assert agent.request("GET", at("link")).body == b"there"
 
 
-def test_moves_copies_folders_and_modes(agent):
+def test_moves_copies_directories_and_modes(agent):
     op(agent, "mkdir", {"path": "x/y"}).problem(404, "path_not_found")
     assert op(agent, "mkdir", {"path": "x/y", "parents": True}).status == 201
     put(agent, "x/y/f", b"data", "mode=0640")
@@ -271,7 +271,7 @@ def test_two_dots_that_stay_inside_are_just_a_path(agent):
     assert agent.request("GET", FILES + "/a/b/../b/f").body == b"here"
 
 
-def test_a_folder_that_becomes_a_link_in_the_middle_never_leads_out(agent):
+def test_a_directory_that_becomes_a_link_in_the_middle_never_leads_out(agent):
     inside, outside = agent.root / "inside", agent.folder / "outside"
     inside.mkdir()
     outside.mkdir()

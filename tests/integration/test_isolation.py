@@ -107,7 +107,7 @@ def test_a_terminal_works_under_landlock(agent, levels):
     assert "typed" in answer.json()["stdout"]
 
 
-def test_limits_of_a_cgroup_are_written_to_a_leaf_and_told(start_agent, tmp_path):
+def test_limits_of_a_cgroup_are_written_to_a_leaf_and_reported(start_agent, tmp_path):
     # A plain directory in place of a delegated cgroup: the machines that this runs on have no controller on version 2.
     home = tmp_path / "cgroup"
     home.mkdir()

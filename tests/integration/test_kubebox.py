@@ -183,7 +183,7 @@ def test_a_stream_that_cannot_begin_ends(box):
             assert socket.next() == ("command_exit", {"exit_code": -1, **told})
 
 
-def test_exits_are_told_when_the_agent_stops(box):
+def test_exits_are_sent_when_the_agent_stops(box):
     process = box.start("echo x; exec sleep 300")
     with box.socket() as socket:
         socket.follow(process)
@@ -451,7 +451,7 @@ def test_an_unknown_session_is_400(box, route):
         assert box.get(path, 400, session_id="nope", file_path="f") == {"detail": "Session not found"}
 
 
-def test_bad_requests_are_told_in_the_originals_form(box):
+def test_bad_requests_have_errors_in_the_originals_form(box):
     for route, fields in (("run_command", {"session_id": "s"}), ("run_command", {"session_id": "s", "command": 5}),
                           ("run_command", {"session_id": "s", "command": "a", "mode": "later"}),
                           ("run_command", {"session_id": "s", "command": "a", "timeout": -1}),
@@ -473,7 +473,7 @@ def test_bad_requests_are_told_in_the_originals_form(box):
 # --- the page's console ---
 
 
-def test_without_a_browser_in_the_image_that_is_told_where_the_client_looks(box):
+def test_a_missing_browser_is_reported_where_the_client_looks(box):
     answer = box.post("get_website_console_logs", 501, session_id="s", full_url="http://localhost:3000/")
     assert answer["logs"] == [] and answer["errors"] == [{"type": "error", "text": answer["detail"]}]
     assert "kubebox-console-logs" in answer["detail"]

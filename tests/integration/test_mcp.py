@@ -257,7 +257,7 @@ def test_watch_changes_lists_changes_since_a_cursor(client, watched):
 
 # --- while it runs ---
 
-def test_progress_is_told_to_who_asks_for_it(client):
+def test_progress_is_sent_to_clients_that_ask_for_it(client):
     with client.stream("tools/call", {"name": "run_command", "arguments": {"command": "echo x; sleep 2.2"}},
                        {"progressToken": "t-1"}) as stream:
         told = [message for _, message in events(stream) if message]
@@ -338,7 +338,7 @@ def test_files_and_logs_are_resources(client):
         assert client.refusal("resources/read", {"uri": uri}).code == code, uri
 
 
-def test_changes_of_resources_are_told_to_who_has_subscribed(agent, watched):
+def test_changes_of_resources_are_sent_to_subscribers(agent, watched):
     client = Mcp(agent)
     client.tool("write_file", path="w/file", text="1")
     begun = client.tool("run_command", command="until [ -e go ]; do sleep 0.02; done; echo said", background=True)

@@ -109,7 +109,7 @@ LISTENER = "import socket,time; s=socket.socket(); s.bind(('127.0.0.1',0)); s.li
            "print(s.getsockname()[1],flush=True); time.sleep(300)"
 
 
-def test_ports_are_told_with_the_command_that_listens(agent):
+def test_ports_are_listed_with_the_command_that_listens(agent):
     cid = agent.start(argv=["/usr/bin/python3", "-c", LISTENER])["id"]
     port = int(until(lambda: agent.request("GET", f"/v1/commands/{cid}/output", headers={
         "Accept": "application/octet-stream"}).text))

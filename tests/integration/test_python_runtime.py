@@ -13,7 +13,7 @@ MIB = 1024 * 1024
 # --- health ---
 
 
-def test_health_is_told_in_the_originals_words(door):
+def test_health_has_the_originals_words(door):
     answer = door.request("GET", "/")
     assert (answer.status, answer.body) == (200, b'{"status":"ok","message":"Sandbox Runtime is active."}')
     assert door.request("HEAD", "/").body == b""

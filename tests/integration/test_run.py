@@ -68,7 +68,7 @@ def test_a_script_larger_than_a_json_body_runs(agent):
     assert run(agent, script).body == b"19999\n"
 
 
-def test_the_query_gives_folder_session_and_timeout(agent):
+def test_the_query_gives_directory_session_and_timeout(agent):
     (agent.root / "sub").mkdir()
     assert run(agent, "pwd", cwd="sub").body == f"{agent.root}/sub\n".encode()
     sid = agent.session(env={"WHO": "session"})

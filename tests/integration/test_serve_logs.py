@@ -95,7 +95,7 @@ def test_another_tenant_sees_no_logs(server, serving, key, sandbox):
         assert refused.status == 404 and json.loads(refused.body)["code"] == 404
 
 
-def test_much_output_is_told_from_its_end(server, key, sandbox):
+def test_much_output_is_shown_from_its_end(server, key, sandbox):
     run(server, key, sandbox, command="yes | head -c 3000000; echo the end")
     entries = logs(server, key, sandbox, "?direction=backward&limit=3")
     assert [entry["message"] for entry in entries] == ["ended: exit code 0", "the end", "y"]

@@ -58,7 +58,7 @@ def test_a_creation_is_a_part_of_its_clients_trace(server, key, collector):
     assert "starting" in [event["name"] for event in made["events"]]
 
 
-def test_a_creation_that_outlives_its_request_is_told_all_the_same(server, key, collector):
+def test_a_creation_that_outlives_its_request_is_a_span(server, key, collector):
     create(server, key, wait=False)
     assert server.request("GET", "/v1/sandboxes/demo?wait=ready", key=key).json()["state"] == "running"
     until(lambda: {"create sandbox", "POST /v1/sandboxes"} <= spans_by_name(collector).keys())
@@ -85,7 +85,7 @@ def test_a_request_without_a_trace_begins_one(server, key, collector):
     assert collector.span("request to sandbox")["spanId"] == parent
 
 
-def test_waking_is_told(server, key, collector):
+def test_waking_is_a_span(server, key, collector):
     create(server, key, on_end="stop")
     assert server.request("POST", "/v1/sandboxes/demo/stop", key=key).status == 200
     run(server, key, "true", traceparent=ABOVE)
@@ -121,7 +121,7 @@ def test_without_a_collector_a_clients_trace_goes_through_as_it_is(serving, key)
     assert run(server, key, "echo [$TRACEPARENT]").strip() == "[]"
 
 
-def test_a_dead_collector_makes_nobody_wait_and_is_told_once(serving, key, monkeypatch):
+def test_a_dead_collector_delays_no_request_and_is_reported_once(serving, key, monkeypatch):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -142,14 +142,14 @@ def test_settings_come_from_variables_too_and_a_flag_wins(start_agent, tmp_path)
     assert "from-the-environment" not in out and "SKIFF_" not in out
 
 
-def test_a_variable_that_it_does_not_know_is_told(start_agent):
+def test_an_unknown_variable_is_reported(start_agent):
     agent = start_agent(env={"SKIFF_LISTNE": "x", "SKIFF_MY_OWN": "x", "SKIFF_DRIVER": "local", "SKIFF_PORT": "tcp://10.0.0.1:80"})
     until(lambda: "SKIFF_LISTNE is not a variable of skiffd: did you mean SKIFF_LISTEN?" in agent.log(), what="a warning")
     assert "SKIFF_MY_OWN is not a variable of skiffd, and is ignored" in agent.log()
     assert "SKIFF_DRIVER" not in agent.log() and "SKIFF_PORT" not in agent.log()
 
 
-def test_a_token_that_may_be_guessed_is_told(start_agent):
+def test_a_token_that_may_be_guessed_causes_a_warning(start_agent):
     agent = start_agent(tokens=("short read",), env={"SKIFF_TOKEN": "a"})
     until(lambda: agent.log().count("is so short that it may be guessed") == 2, what="two warnings")
     assert '"where":"SKIFF_TOKEN"' in agent.log() and '"where":"--token-file, line 2"' in agent.log() and "short read" not in agent.log()
@@ -214,7 +214,7 @@ def test_a_unix_socket_left_by_a_killed_agent_is_taken_over(start_agent, tmp_pat
     assert agent.run("echo hi")["stdout"] == "hi\n"
 
 
-def test_a_port_that_is_taken_is_told(tmp_path):
+def test_a_port_that_is_taken_is_reported(tmp_path):
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
@@ -224,7 +224,7 @@ def test_a_port_that_is_taken_is_told(tmp_path):
     assert "--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port" in said
 
 
-def test_a_unix_socket_that_is_taken_is_told_without_talk_of_ports(tmp_path):
+def test_the_error_for_a_taken_unix_socket_does_not_mention_ports(tmp_path):
     path = tmp_path / "taken.sock"
     with socket.socket(socket.AF_UNIX) as holder:
         holder.bind(str(path))

@@ -69,7 +69,7 @@ def test_a_session_whose_root_is_gone_goes_on_elsewhere(agent, shells):
         assert shell.says("pwd") == "/\n"
 
 
-def test_a_working_directory_that_is_gone_is_told_and_wedges_nothing(shell):
+def test_a_removed_working_directory_is_reported_and_blocks_no_command(shell):
     shell.saves("mkdir gone; cd gone")
     shell.saves("rmdir ../gone; V=1")
     result = shell.saves("pwd; echo $V")
@@ -79,7 +79,7 @@ def test_a_working_directory_that_is_gone_is_told_and_wedges_nothing(shell):
     assert shell.says("pwd") == f"{shell.agent.root}\n"
 
 
-def test_a_command_without_a_shell_gets_the_variables_and_the_folder(shell):
+def test_a_command_without_a_shell_gets_the_variables_and_the_directory(shell):
     odd = "a'b\"c\n$d"
     shell.saves('mkdir d; cd d; export V="$ODD"; plain=1; unset FROM', env={"ODD": odd})
     result = shell.run(argv=["printenv", "V"])

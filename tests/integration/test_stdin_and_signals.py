@@ -51,7 +51,7 @@ def test_stdin_that_is_kept_open_takes_pieces_until_its_end(agent):
     stdin(agent, cid, b"late").problem(409, "stdin_closed")
 
 
-def test_writing_to_a_closed_stdin_is_told(agent):
+def test_a_write_to_a_closed_stdin_is_refused(agent):
     cid = agent.start("sleep 300")["id"]
     stdin(agent, cid, b"x").problem(409, "stdin_closed")
     cid = agent.start("sleep 300", stdin_open=True)["id"]
@@ -114,7 +114,7 @@ def test_input_to_a_terminal_is_typed(agent):
     assert agent.ended(cid)["exit_code"] == 0
 
 
-def test_a_terminal_is_resized_and_told_so(agent):
+def test_a_terminal_is_resized_and_gets_the_signal(agent):
     cid = agent.start("trap 'stty size' WINCH; echo up; while :; do sleep 0.05; done",
                       tty={"cols": 80, "rows": 24})["id"]
     printed(agent, cid, "up")
@@ -248,7 +248,7 @@ def test_no_escalation_follows_when_the_first_signal_was_enough(agent):
     assert agent.run("sleep 0.4; echo others are well")["stdout"] == "others are well\n"
 
 
-def test_a_signal_to_an_ended_command_is_told(agent):
+def test_a_signal_to_an_ended_command_is_refused(agent):
     cid = agent.run("true")["id"]
     signal(agent, cid, "SIGTERM").problem(409, "command_ended")
 

@@ -206,7 +206,7 @@ def test_a_secret_that_is_swapped_is_used_for_new_connections(start_agent, secre
         ws.ping()
 
 
-def test_a_bad_new_certificate_is_told_and_the_old_one_stays(start_agent, secret):
+def test_a_bad_new_certificate_is_reported_and_the_old_one_stays(start_agent, secret):
     agent = start(start_agent, secret)
     good = secret.certificate
     (secret.folder / "..1" / "tls.crt").write_text("no certificate")

@@ -51,7 +51,7 @@ def watched():
 
 @pytest.mark.parametrize("recursive", ["false", "true"])
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "python-runtime"])
-def test_a_write_is_told_by_the_files_own_name(start_agent, watched, way, recursive):
+def test_a_watch_reports_a_write_by_the_files_own_name(start_agent, watched, way, recursive):
     on = Everything(start_agent(*DIALECTS))
     with watched(on.agent, recursive) as (directory, events):
         if "edit" not in way and way != "PATCH":
@@ -65,7 +65,7 @@ def test_a_write_is_told_by_the_files_own_name(start_agent, watched, way, recurs
         assert told and set(told) == {("modified", "w/old")}, told
 
 
-def test_trees_and_batches_are_told_by_their_own_names(agent, watched):
+def test_a_watch_reports_trees_and_batches_by_their_own_names(agent, watched):
     with watched(agent, "true") as (directory, events):
         (directory / "d/e").mkdir(parents=True)
         (directory / "d/e/f").write_text("x")

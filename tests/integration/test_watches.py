@@ -41,7 +41,7 @@ def until_told(events, kind, path):
     raise AssertionError(f"not told that {path} was {kind}: {seen}")
 
 
-def test_changes_are_told_as_they_happen(agent, folder):
+def test_changes_are_reported_as_they_happen(agent, folder):
     with agent.stream("GET", f"{FILES}:watch?path=w&recursive=true") as stream:
         assert stream.status == 200
         events = watched(stream)
@@ -113,7 +113,7 @@ def test_a_watch_goes_on_where_a_broken_connection_left_it(agent, folder, resume
     assert told == [("created", f"w/{turn}") for turn in range(20)]
 
 
-def test_a_cursor_of_the_past_is_told_that_something_may_be_missing(agent, folder):
+def test_an_old_cursor_gets_an_overflow_event(agent, folder):
     with agent.stream("GET", f"{FILES}:watch?path=w&cursor=5") as stream:
         events = watched(stream)
         assert next(events)["type"] == "watching"
@@ -157,7 +157,7 @@ def test_a_directory_whose_name_is_taken_again_is_still_watched(agent, folder, h
 
 
 @pytest.mark.parametrize("below", ["a b", "a/sub b/sub", "a b/sub"])
-def test_directories_that_change_places_are_told_by_their_new_names(agent, folder, below):
+def test_a_watch_reports_exchanged_directories_by_their_new_names(agent, folder, below):
     one, other = (folder / name for name in below.split())
     for name in "a/sub", "b/sub":
         (folder / name).mkdir(parents=True)

@@ -61,7 +61,7 @@ def test_commands_end_with_cause_shutdown_when_the_workload_ends(start_agent):
 
 
 @pytest.mark.parametrize("program, status", [("/nonexistent/program", 127), ("/etc/passwd", 126)])
-def test_a_workload_that_cannot_run_is_told(start_agent, program, status):
+def test_a_workload_that_can_not_run_is_reported(start_agent, program, status):
     agent = start_agent("--", program, warm=False)
     assert agent.process.wait(20) == status
     assert program in agent.log()

@@ -64,7 +64,7 @@ def gate(tmp_path):
     return Gate(tmp_path)
 
 
-def test_cases_are_counted_and_those_that_did_not_run_are_told(gate):
+def test_cases_are_counted_and_those_that_did_not_run_are_listed(gate):
     gate.add_report("one", PASSES * 3 + SKIPS)
     gate.add_report("two", PASSES + SKIPS_IN_C + LEFT_OUT)
     gate.add("without-a-report", "true")
@@ -134,7 +134,7 @@ def test_a_case_that_fails_once_is_named_to_a_user_and_passes(gate, ci):
 
 @pytest.mark.parametrize("days, status, last", [(0, 0, "3 passed, 0 failed"), (13, 0, "3 passed, 0 failed"),
                                                 (14, 1, "2 passed, 1 failed")])
-def test_a_flaky_test_that_is_known_is_told_for_two_weeks(gate, days, status, last):
+def test_a_known_flaky_test_is_listed_for_two_weeks(gate, days, status, last):
     day = datetime.date.today() - datetime.timedelta(days)
     gate.flaky.write_text(f"# names\none: fails  {day}  the reason\n")
     gate.add_once("one", PASSES + FAILS, PASSES * 2)

@@ -54,7 +54,7 @@ def test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command(ski
     config.unlink()
 
 
-def test_progress_is_drawn_on_a_terminal_and_told_in_lines_elsewhere(skiff, box):
+def test_progress_is_drawn_on_a_terminal_and_printed_in_lines_elsewhere(skiff, box):
     with Terminal(skiff.start, "up", "other") as terminal:
         terminal.seen(b"other is up")
         ended(terminal, 0)
@@ -72,7 +72,7 @@ def test_progress_is_drawn_on_a_terminal_and_told_in_lines_elsewhere(skiff, box)
         assert b"\033[" not in terminal.output
 
 
-def test_a_variable_that_it_does_not_know_is_told(skiff):
+def test_an_unknown_variable_is_reported(skiff):
     told = "skiff: SKIFF_OUTPTU is not a variable of skiff: did you mean SKIFF_OUTPUT?\n"
     for words in (("ps",), ("ps", "-o", "json")):
         assert skiff(*words, env={"SKIFF_OUTPTU": "json"})[1] == told
@@ -93,7 +93,7 @@ def test_bytes_that_are_no_text_are_refused_before_anything_is_made(skiff):
     assert skiff.names() == ["box"]
 
 
-def test_a_mistake_is_told_with_what_to_do(skiff):
+def test_errors_of_the_command_line_say_what_to_do(skiff):
     assert "did you mean --idle-ttl" in skiff("up", "box", "--idle-tll", "1h", status=125)[1]
     assert "no command" in skiff("upp", status=125)[1]
     assert "usage: skiff exec" in skiff("exec", "box", status=125)[1]

@@ -122,7 +122,7 @@ def source(skiff, box):
     return folder
 
 
-def test_a_folder_goes_in_and_comes_back_as_it_was(skiff, source):
+def test_a_directory_goes_in_and_comes_back_as_it_was(skiff, source):
     assert skiff("cp", "src", "box:there") == ("", "")
     assert tree(skiff.root() / "there") == tree(source)
     skiff("cp", "box:there", "back")

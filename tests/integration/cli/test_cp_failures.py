@@ -208,7 +208,7 @@ def test_the_archive_of_a_directory_has_it_if_that_is_asked_for(agent):
 
 # --- what does not arrive is told ---
 
-def test_a_copy_that_can_not_be_is_told(skiff, box):
+def test_an_impossible_copy_is_reported(skiff, box):
     assert "No such file" in skiff("cp", "nope", "box:", status=125)[1]
     assert "No such file" in skiff("cp", "box:nope", ".", status=125)[1]
     (skiff.work / "file").write_text("x")
@@ -320,7 +320,7 @@ class Slow:
 
 
 @pytest.mark.parametrize("is_single", [True, False])
-def test_a_file_that_shrinks_on_its_way_in_is_told(skiff, box, agent, is_single):
+def test_cp_reports_a_file_that_shrinks_on_its_way_in(skiff, box, agent, is_single):
     (skiff.work / "logs").mkdir()
     log = skiff.work / "logs/log"
     log.write_bytes(b"a" * 60_000_000)

@@ -66,7 +66,7 @@ def cluster_of(skiff, pods):
         yield
 
 
-def test_each_request_to_the_api_server_is_told_to_who_asks_for_that(skiff):
+def test_log_requests_prints_each_request_to_the_api_server(skiff):
     with cluster_of(skiff, []):
         driver, *lines = skiff("get", "pods", "--log-requests", "-q")[1].splitlines()
         assert re.fullmatch(r"skiff: driver pod( \(chosen by skiff\))?", driver)

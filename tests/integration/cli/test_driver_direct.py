@@ -206,7 +206,7 @@ def test_a_socket_in_the_file_system_works(tmp_path, start_agent, form):
     assert skiff("exec", "-i", "x", "cat", typed=b"fed")[0] == "fed"
 
 
-def test_mistakes_are_told_with_what_to_do(skiff, agent):
+def test_errors_of_the_driver_direct_say_what_to_do(skiff, agent):
     assert "--url" in skiff("--driver", "direct", "ps", env={"SKIFF_URL": ""}, status=125)[1]
     assert "http://HOST:PORT" in skiff("--url", "localhost:7070", "ps", status=125)[1]
     assert "unix:///PATH" in skiff("--url", "unix:relative", "ps", status=125)[1]

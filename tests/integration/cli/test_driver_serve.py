@@ -277,7 +277,7 @@ def test_output_goes_on_when_the_way_to_the_server_breaks(skiff):
     assert (skiff.root() / "ran").read_text() == "once\n"
 
 
-def test_a_server_that_is_not_there_is_told(skiff):
+def test_an_unreachable_server_is_reported(skiff):
     with socket.socket() as held:  # bound, so that nobody else gets the port, and not listening
         held.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{held.getsockname()[1]}"

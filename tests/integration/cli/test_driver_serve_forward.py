@@ -105,7 +105,7 @@ def test_a_forwarded_connection_ends_when_either_side_has_left(skiff):
             assert received(client) == b"bye"
 
 
-def test_a_port_on_which_nobody_listens_is_told_and_the_next_connection_works(skiff):
+def test_forward_reports_a_closed_port_and_the_next_connection_works(skiff):
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         number = server.getsockname()[1]

@@ -133,7 +133,7 @@ def test_input_goes_on_when_connections_break(skiff):
     assert (skiff.root() / "got").read_bytes() == data
 
 
-def test_a_sandbox_that_goes_while_a_command_is_attached_is_told(skiff):
+def test_exec_reports_a_sandbox_that_ends_while_its_command_is_attached(skiff):
     pid = int(skiff.up()["details"]["pid"])
     process = skiff.start("exec", "box", "--", "sh", "-c", "echo ready; sleep 1000")
     assert process.stdout.readline() == b"ready\n"

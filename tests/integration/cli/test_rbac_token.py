@@ -46,7 +46,7 @@ def test_rbac_prints_a_cluster_role_for_commands_that_span_namespaces(skiff):
     assert role["kind"] == "ClusterRole" and rules([role])[("", "namespaces")] == {"create", "delete", "get", "list", "watch"}
 
 
-def test_a_word_that_is_no_command_is_told_and_commands_are_completed(skiff):
+def test_rbac_refuses_unknown_commands_and_completes_known_ones(skiff):
     assert 'no command "walk"' in skiff("rbac", "walk", status=125)[1]
     assert "nothing of a cluster" in skiff("rbac", "completion", status=125)[1]
     assert skiff("__complete", "--", "rbac", "ps", "ex")[0].split() == ["extend", "exec"]

@@ -20,7 +20,7 @@ def test_several_are_removed_by_their_label(skiff):
     assert skiff.names() == ["other", "theirs"]
 
 
-def test_a_record_that_can_not_be_read_is_told_and_removed_with_its_agent(skiff):
+def test_an_unreadable_record_is_reported_and_removed_with_its_agent(skiff):
     skiff.up()
     (skiff.sandboxes / "box/record.json").write_text("{")
     sandbox = skiff.json("ps")["items"][0]

@@ -171,7 +171,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("command", STREAMS)
-def test_a_disk_that_fills_up_is_told(skiff, command):
+def test_a_full_disk_is_reported(skiff, command):
     """The file holds the beginning of the output, and the status says that the rest is missing."""
     with open(skiff.root() / "big", "wb") as big:
         big.truncate(OUTPUT)
@@ -226,7 +226,7 @@ def test_a_closed_stdin_is_at_its_end(skiff, command):
 
 
 @pytest.mark.parametrize("command", READS)
-def test_a_stdin_that_can_not_be_read_is_told(skiff, command):
+def test_an_unreadable_stdin_is_reported(skiff, command):
     """A directory."""
     for words, _ in READS[command]:
         folder = os.open(skiff.work, os.O_RDONLY)
@@ -235,7 +235,7 @@ def test_a_stdin_that_can_not_be_read_is_told(skiff, command):
         assert status == 125 and f"read stdin: {os.strerror(errno.EISDIR)}" in err, (words, status, err)
 
 
-def test_output_that_was_dropped_is_told(skiff):
+def test_dropped_output_is_reported(skiff):
     """Commands that print the whole output fail; one that joins late says so, and ends with the status of the command."""
     skiff("exec", "box", "--id", "much", "--", "sh", "-c", "head -c 100000000 /dev/zero; echo end", stdout=subprocess.DEVNULL)
     told = "bytes of output were dropped before they could be read"
@@ -246,7 +246,7 @@ def test_output_that_was_dropped_is_told(skiff):
     assert skiff("logs", "box", "much", "--tail", "0") == ("", "")
 
 
-def test_a_result_without_its_middle_is_told(skiff):
+def test_exec_reports_a_result_without_its_middle(skiff):
     err = skiff("exec", "--mode", "wait", "box", *BIG, stdout=subprocess.DEVNULL, status=125)[1]
     assert "the middle of the output was left out" in err
 

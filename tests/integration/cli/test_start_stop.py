@@ -56,7 +56,7 @@ def test_an_end_is_as_gentle_as_it_was_asked_to_be(skiff):
     assert "--wait" in err and "or false" in err
 
 
-def test_an_agent_that_was_killed_behind_our_back_is_told_and_started_again(skiff):
+def test_an_agent_that_was_killed_is_reported_and_started_again(skiff):
     pid = int(skiff.up()["details"]["pid"])
     skiff("exec", "box", "--mode", "background", "--", "sh", "-c", "setsid sleep 1000")
     until(lambda: any("sleep 1000" in line for line in skiff.processes().values()), what="the daemon")
@@ -82,7 +82,7 @@ def test_an_agent_that_was_ended_from_outside_has_not_had_its_time(skiff):
     assert skiff("exec", "box", "--", "cat", "file")[0] == "kept\n"
 
 
-def test_an_agent_that_does_not_come_up_is_told_with_its_own_words(skiff):
+def test_start_shows_the_error_of_an_agent_that_does_not_start(skiff):
     skiff.up()
     skiff("stop", "box")
     skiff.change_record(ttl_ms=10**11)  # more than it takes

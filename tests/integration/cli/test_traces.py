@@ -56,7 +56,7 @@ def test_an_unsampled_trace_is_not_sent_and_the_command_knows_it(skiff, collecto
     assert collector.requests == []
 
 
-def test_failures_and_exit_statuses_are_told(skiff, collector):
+def test_spans_contain_failures_and_exit_statuses(skiff, collector):
     env = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": collector.url + "/mine"}
     skiff("run", "--", "sh", "-c", "exit 7", status=7, env=env)
     root = collector.span("skiff run")

@@ -52,7 +52,7 @@ def test_stop_suspends_and_start_resumes_with_the_same_id_and_environment(skiff)
     assert skiff.run("echo $GREETING") == "hello\n"
 
 
-def test_a_claim_takes_a_warm_one_and_its_agent_is_told_the_rest(skiff, pool):
+def test_a_claim_takes_a_warm_sandbox_and_its_agent_gets_the_rest(skiff, pool):
     up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue")
     assert up["details"]["kind"] == "SandboxClaim" and up["details"]["sandbox"].startswith("warm-"), up
     assert skiff.run("echo $GREETING $LEVEL") == "hello pool\n"

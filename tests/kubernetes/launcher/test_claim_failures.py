@@ -33,7 +33,7 @@ def test_flags_that_a_template_can_not_satisfy_are_refused(skiff, pool):
     assert set(skiff.objects("sandboxwarmpools.extensions.agents.x-k8s.io")) == {"warm"}
 
 
-def test_a_missing_pool_is_told_before_anything_is_made(skiff):
+def test_a_missing_pool_is_reported_before_anything_is_created(skiff):
     _, err = skiff("up", "box", "--pool", "none", status=125)
     assert "skiff pool create none" in err
     assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
@@ -53,7 +53,7 @@ def test_up_gives_the_reason_when_the_cluster_refuses(skiff):
     assert skiff.objects("sandboxes.agents.x-k8s.io") == {}
 
 
-def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
+def test_a_template_that_does_not_run_skiffd_is_reported_with_the_remedy(skiff):
     container = {"name": "runtime", "image": BUSYBOX, "command": ["sh", "-c", "sleep 1000"], "ports": [{"containerPort": 8888}]}
     skiff.namespace.create(
         {"apiVersion": EXTENSIONS, "kind": "SandboxTemplate", "metadata": {"name": "foreign"},

@@ -61,7 +61,7 @@ def test_stop_takes_the_replica_away_and_start_gives_it_back(skiff):
     assert skiff.run("echo $GREETING") == "hello\n"
 
 
-def test_a_claim_names_the_template_of_its_pool_and_its_agent_is_told_the_rest(skiff, pool):
+def test_a_claim_names_the_template_of_its_pool_and_its_agent_gets_the_rest(skiff, pool):
     up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue")
     assert up["details"]["kind"] == "SandboxClaim", up
     assert skiff.run("echo $GREETING $LEVEL") == "hello pool\n"

@@ -37,7 +37,7 @@ def test_an_eviction_is_no_end_of_a_lease_and_leaves_record_and_volume(skiff, na
     assert skiff("exec", "box", "--", "cat", "/workspace/file")[0] == "precious\n"
 
 
-def test_an_agent_that_is_killed_for_memory_is_told(skiff):
+def test_an_agent_that_is_killed_for_memory_is_reported(skiff):
     skiff.up("box", "--memory", "24Mi")
     # Files in a memory file system are freed only with the container: so the kernel kills the agent itself.
     fill = "dd if=/dev/zero of=/dev/shm/$0 bs=1M count=40; dd if=/dev/zero of=/dev/shm/1$0 bs=1M count=40"
@@ -47,7 +47,7 @@ def test_an_agent_that_is_killed_for_memory_is_told(skiff):
     kept(skiff)
 
 
-def test_a_lease_that_is_over_is_told_by_its_agent(skiff):
+def test_the_agent_reports_the_end_of_its_lease(skiff):
     skiff.up("box")
     skiff("extend", "box", "--ttl", "100ms")
     seen = ended(skiff, "lease")

@@ -56,7 +56,7 @@ def test_streams_go_on_with_nothing_lost_or_repeated(skiff, cluster, trouble):
     assert (writer.returncode, got + out) == (0, data[:500_000] + b"\n" + data[500_000:]), err
 
 
-def test_a_cluster_that_is_away_is_told_and_up_outlives_it(skiff, cluster, namespace):
+def test_ps_reports_an_unreachable_cluster_and_up_waits_for_it(skiff, cluster, namespace):
     process = skiff.start("up", "box", *skiff.overrides(GATE))
     namespace.wait("pod/skiff-box", "create")
     cluster.kill("kube-apiserver")

@@ -60,7 +60,7 @@ def test_a_shell_has_a_terminal_of_the_right_size(shared):
         assert terminal.process.returncode == 7
 
 
-def test_files_and_folders_are_copied_either_way(shared):
+def test_files_and_directories_are_copied_either_way(shared):
     tree = shared.work / "tree"
     (tree / "deep").mkdir(parents=True)
     data = random.Random(6).randbytes(3_000_000)
