@@ -31,7 +31,7 @@ def agent(start_agent):
     return agent
 
 
-def test_cursors_that_are_made_up_lead_nowhere(agent):
+def test_forged_cursors_lead_nowhere(agent):
     rng = random.Random(14)
     cursors = [b64(one) for one in MADE_UP] + [b64(rng.randbytes(rng.randrange(1, 60))) for _ in range(100)]
     cursors += ["", "=", "a", "!!!", "A" * 6000, "-1", "18446744073709551616", "9" * 400]

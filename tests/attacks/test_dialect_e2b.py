@@ -76,7 +76,7 @@ def test_strangers_make_room_for_those_who_have_the_token(start_client):  # noqa
             one.close()
 
 
-def test_signatures_that_are_made_up(closed):
+def test_forged_signatures_are_refused(closed):
     (closed.agent.root / "f").write_text("secret")
     closed.unary("process.Process/List", {})
     good = signature("f", "read", "", TOKEN)

@@ -8,7 +8,7 @@ from signing import Signer
 from wire import request_bytes
 
 
-def test_strangers_and_their_open_connections_are_no_use_of_a_sandbox(start_agent):
+def test_connections_of_strangers_do_not_count_as_activity(start_agent):
     """A command leaves somebody behind who knocks without end: the idle time is over all the same."""
     agent = start_agent("--idle-ttl", "1s", warm=False)
     over = threading.Event()

@@ -44,7 +44,7 @@ def test_processes_that_outlive_a_deletion_are_listed_and_can_be_killed(start_ag
     assert agent.request("PUT", "/v1/sessions/s", json={}).status == 201
 
 
-def test_a_session_goes_also_when_who_deleted_it_has_left(start_agent):
+def test_a_session_is_deleted_although_the_client_that_asked_has_left(start_agent):
     agent = start_agent("--drain-timeout", "10m")
     begin(agent)
     with agent.connect() as sock:

@@ -48,7 +48,7 @@ def test_a_request_in_a_body_stays_a_body(agent):
     assert not {"transfer_encoding", "content_length", "transfer-encoding"} & set(seen.names())
 
 
-def test_a_body_that_was_announced_and_not_asked_for_is_no_request(agent):
+def test_a_body_that_the_server_did_not_ask_for_does_not_become_a_request(agent):
     """The server answers instead of saying 100: whether the body comes all the same is known to the client alone."""
     inner = request_bytes("GET", "/v1/version", agent.headers())
     with Upstream(saying(OK + "Content-Length: 2\r\n\r\nno")) as upstream, agent.connect() as sock:
@@ -202,7 +202,7 @@ def test_an_answer_that_is_cut_is_cut_for_the_client(agent, said):
             stream.read()
 
 
-def test_more_than_the_length_is_nobodys_answer(agent):
+def test_bytes_beyond_the_length_do_not_become_an_answer(agent):
     poison = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
     with Upstream(saying(OK + "Content-Length: 4\r\n\r\ngood" + poison)) as bad, Upstream(answering(b"mine")) as good:
         with agent.connect() as sock:
@@ -213,7 +213,7 @@ def test_more_than_the_length_is_nobodys_answer(agent):
             assert stream.read() == b"mine"
 
 
-def test_a_body_where_none_may_be_is_nobodys_answer(agent):
+def test_a_body_where_none_may_be_does_not_become_an_answer(agent):
     with Upstream(saying("HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\nevil")) as bad, agent.connect() as sock:
         sock.sendall(request_bytes("GET", bad.path(), agent.headers()) + request_bytes("GET", "/healthz", {"Host": agent.host}))
         stream = Stream(sock)
@@ -226,7 +226,7 @@ def test_a_body_where_none_may_be_is_nobodys_answer(agent):
     ("HEAD", OK + "Content-Length: 4\r\n\r\nevil"), ("HEAD", OK + "Transfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n"),
     ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nevil"), ("GET", "HTTP/1.1 204 No Content\r\n"
      "Transfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n")])
-def test_a_body_behind_a_head_that_has_none_is_nobodys_answer_either(agent, method, said):
+def test_a_body_behind_a_head_that_promises_none_does_not_become_an_answer(agent, method, said):
     with Upstream(saying(said + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")) as bad, agent.connect() as sock:
         sock.sendall(request_bytes(method, bad.path(), agent.headers()) + request_bytes("GET", "/healthz", {"Host": agent.host}))
         stream = Stream(sock, method)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 
-def test_a_link_of_a_command_is_no_way_to_a_root_outside(agent, tmp_path):
+def test_a_link_of_a_command_does_not_lead_to_a_root_outside(agent, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("kept")
@@ -146,7 +146,7 @@ def test_a_link_that_is_swapped_in_does_not_become_the_root_of_a_session(agent):
     assert made
 
 
-def test_the_agents_own_secrets_are_no_files_of_anybodys(start_agent):
+def test_clients_can_not_read_the_agents_secrets_as_files(start_agent):
     """The root / contains the secrets in /proc."""
     agent = start_agent("--root", "/", env={"SOMEBODYS_SECRET": "5ecret"})
     thread = max(int(name) for name in os.listdir(f"/proc/{agent.pid}/task"))

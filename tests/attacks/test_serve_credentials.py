@@ -50,7 +50,7 @@ def test_an_access_token_stays_good_while_its_sandbox_sleeps(scene):
 
 
 @pytest.mark.parametrize("wrong", ["", "0" * 64, "short", "x" * 300])
-def test_a_wrong_access_token_is_nobodys(scene, wrong):
+def test_a_wrong_access_token_is_refused(scene, wrong):
     good = scene.access_token
     for text in wrong, good[:-1] + ("0" if good[-1] != "0" else "1"), ("0" if good[0] != "0" else "1") + good[1:], good.upper(), good + "0":
         if text == good:

@@ -52,7 +52,7 @@ def damage(serving, name):
     (serving.skiff.sandboxes / name / "record.json").write_text("{")
 
 
-def test_a_damaged_record_is_nobodys(serving):
+def test_a_damaged_record_belongs_to_no_tenant(serving):
     """Neither its owner nor the next tenant reaches it, whatever they ask; the operator of the server sees and removes it."""
     one, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
     server = serving.start()
@@ -192,7 +192,7 @@ def test_a_page_is_as_long_as_its_labels_let_it_be(serving):
     assert ids(server, other) == [mine] and ids(server, key) == []
 
 
-def test_a_name_that_changes_hands_is_listed_for_who_has_it(serving):
+def test_a_name_that_changes_hands_is_listed_for_its_new_owner_alone(serving):
     one, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
     server = serving.start()
     for key, stranger in [(one, other), (other, one)] * 2:

@@ -87,7 +87,7 @@ def test_an_idle_connection_is_closed(start_agent):
         assert stream.file.read() == b""
 
 
-def test_a_slow_command_is_no_idle_connection(start_agent):
+def test_a_connection_with_a_slow_command_is_not_idle(start_agent):
     # A client on a busy machine may need a while for its handshake, but not as long as the commands take.
     agent = start_agent("--idle-timeout", "100ms", "--header-timeout", "900ms", "--body-timeout", "100ms")
     assert agent.run("sleep 1; echo done")["stdout"] == "done\n"

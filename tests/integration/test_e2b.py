@@ -188,7 +188,7 @@ def test_a_tag_means_its_newest_process_that_lives(client):
 # --- streams ---
 
 
-def test_connect_tells_everything_from_the_start(client):
+def test_a_connect_gets_all_events_from_the_start(client):
     with client.start("echo one; read a; echo $a", stdin=True) as events:
         pid = pid_of(events)
         output_until(events, b"one\n")
@@ -382,7 +382,7 @@ def test_a_token_can_be_configured(start_client):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch users")
-def test_users_are_switched_for_those_who_have_the_token(start_client):
+def test_only_a_client_with_the_token_switches_users(start_client):
     client = start_client("--e2b-token-sha256", DIGEST, headers={"X-Access-Token": TOKEN})
     os.chmod(client.agent.folder, 0o755)
     nobody = {"Authorization": "Basic " + encoded(b"nobody:")}

@@ -262,7 +262,7 @@ def test_the_logs_and_the_metrics_tell_of_requests_and_not_of_probes(start_agent
 
 
 @doors()
-def test_probes_are_no_use_of_the_sandbox(at):
+def test_probes_do_not_count_as_activity(at):
     def last():
         return at.agent.request("GET", "/v1/activity").json()["last_used_at"]
 

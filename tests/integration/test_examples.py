@@ -97,7 +97,7 @@ def test_run_gives_stdout_stderr_and_the_exit_status(client):
     assert (out, err) == (b"o'ut\n", b'e"rr\n')
 
 
-def test_run_is_exact_for_bytes_that_are_no_text(client):
+def test_run_returns_invalid_utf8_exactly(client):
     (client.agent.root / "noise").write_bytes(noise := random.Random(1).randbytes(100_000))
     assert client("run", "cat noise; cat noise >&2") == (noise, noise)
 

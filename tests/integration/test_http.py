@@ -20,7 +20,7 @@ def test_every_error_is_a_problem_document_with_a_stable_code(agent):
 
 @pytest.mark.parametrize("body", [b"{", b"", b"[]", b'"x"', b"nul", b'{"command":"true"}x', b'{"command":"\xff"}',
                                   b'{"a":' * 100_000], ids=lambda body: repr(body[:20]))
-def test_a_body_that_is_no_json_object_is_400(agent, body):
+def test_a_body_that_is_not_a_json_object_is_400(agent, body):
     agent.request("POST", "/v1/commands", body=body, headers={"Content-Type": "application/json"}).problem(400)
 
 

@@ -138,7 +138,7 @@ def test_many_lines_are_few_events(box):
     assert len(events) < 2000
 
 
-def test_long_lines_and_bytes_that_are_no_text_end_nothing(box):
+def test_long_lines_and_invalid_utf8_do_not_end_the_stream(box):
     with box.socket() as socket:
         assert socket.output(box.start("head -c 1000000 /dev/zero | tr '\\0' a; echo; echo end")) == ("a" * 1_000_000 + "\nend\n", "", 0)
         assert socket.output(box.start("printf 'a\\377b\\303'; sleep 0.1; printf '\\251c\\303'")) == ("a\ufffdbéc\ufffd", "", 0)

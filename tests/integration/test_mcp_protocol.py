@@ -264,7 +264,7 @@ def test_resources_come_page_by_page(client):
     assert pages == 3 and len(set(seen)) == len(seen) == 451 and seen[0].endswith(".log")
 
 
-def test_a_call_that_is_no_call_is_not_the_tools(client):
+def test_an_invalid_call_does_not_reach_the_tool(client):
     def code(**params):
         message = client.message("tools/call", params)
         name = params.get("name")

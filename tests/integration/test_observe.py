@@ -80,7 +80,7 @@ def test_dropped_output_is_a_gap_in_the_metrics(agent):
     assert metrics("skiff_output_kept_bytes") >= 131072
 
 
-def test_a_request_that_is_no_http_is_counted(agent):
+def test_a_request_that_is_not_http_is_counted(agent):
     agent.exchange(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
     assert Metrics(agent)("skiff_requests_total", route="-", status="4xx") == 1
 
@@ -123,7 +123,7 @@ def test_ports_are_listed_with_the_command_that_listens(agent):
         assert "command" not in items[other.getsockname()[1]]
 
 
-def test_activity_tells_use_and_looking_is_no_use(agent):
+def test_looking_at_a_sandbox_does_not_count_as_activity(agent):
     idle = agent.request("GET", "/v1/activity").json()
     assert idle["in_use"] is False and idle["live_commands"] == 0
     assert idle["lease"] == {"ttl_ms": None, "expires_at": None, "idle_ttl_ms": None}

@@ -78,7 +78,7 @@ def test_a_million_lines_are_exact_in_every_form(agent):
 
 @pytest.mark.parametrize("size, accept", [(100_000, None), (20_000_000, None),
                                           (100_000_000, "application/octet-stream")])
-def test_a_line_without_an_end_is_no_trouble(agent, size, accept):
+def test_a_line_without_an_end_arrives_whole(agent, size, accept):
     with streamed(agent, f"head -c {size} /dev/zero | tr '\\0' x", accept) as stream:
         pieces = stream.chunks() if accept else (bytes_of(e) for e in stream.events() if e["type"] == "output")
         digest, total = hashlib.sha256(), 0

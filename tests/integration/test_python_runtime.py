@@ -34,7 +34,7 @@ def test_a_signal_is_a_negative_exit_code(door):
     assert run(door, "kill -TERM $$")["exit_code"] == -15
 
 
-def test_bytes_arrive_as_they_are_and_what_is_no_text_is_replaced(door):
+def test_bytes_arrive_unchanged_and_invalid_utf8_is_replaced(door):
     assert run(door, r"printf 'a\r\nb\rc'")["stdout"] == "a\r\nb\rc"
     assert run(door, r"printf 'caf\303\251 \377 \303'; printf '\000' >&2") == {
         "stdout": "café \ufffd \ufffd", "stderr": "\0", "exit_code": 0}
@@ -103,7 +103,7 @@ def test_an_answer_stays_below_what_the_go_sdk_takes(door):
     (b'{"command":"\xff"}', "JSON"), (b'{"command":"x","timeout_seconds":"soon"}', "timeout_seconds"),
     (b'{"command":"x","timeout_seconds":0}', "timeout_seconds"),
 ], ids=lambda value: repr(value)[:24])
-def test_a_body_that_is_no_request_is_422_and_says_what_is_wrong(door, body, named):
+def test_an_invalid_body_is_422_and_says_what_is_wrong(door, body, named):
     answer = door.request("POST", "/execute", body=body, headers=JSON)
     assert answer.status == 422 and set(answer.json()) == {"detail"}
     assert named in answer.json()["detail"]

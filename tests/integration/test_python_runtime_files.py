@@ -15,7 +15,7 @@ ODD_NAMES = ["with space.txt", "a%41.txt", "a+b&c=d?e#f.txt", "50%.txt", "quo'te
              "%2F", "%2e%2e", "x" * 255, "deep/er/and deeper/still.txt"]
 
 
-def test_a_name_that_is_no_text_is_listed_and_read(door):
+def test_a_name_that_is_not_utf8_is_listed_and_read(door):
     with open(os.fsencode(door.agent.root) + b"/\xff\xfe", "wb") as file:
         file.write(b"here")
     assert [one["name"] for one in door.request("GET", "/list/").json()] == ["\ufffd\ufffd"]

@@ -29,7 +29,7 @@ def test_fields_of_routers_change_nothing(door, what):
     assert door.request("GET", "/", headers=fields).status == 200
 
 
-def test_queries_are_no_part_of_a_path(door):
+def test_a_query_is_not_a_part_of_the_path(door):
     (door.agent.root / "f").write_text("here")
     assert door.request("GET", "/download/f?x=1&path=%2Fetc%2Fpasswd").body == b"here"
     assert door.request("GET", "/exists/f?").json() == {"path": "f", "exists": True}
@@ -89,7 +89,7 @@ def test_a_command_has_no_terminal_and_its_own_group(door):
     assert run(door, "sh -c 'kill -9 $$'; echo $?")["stdout"] == "137\n"
 
 
-def test_names_that_are_no_files(door):
+def test_names_that_do_not_name_files_are_refused(door):
     (door.agent.root / "file").write_text("stays")
     for name in (b".", b"..", b"/", b"./", b"a/..", b"file/", b"file/x", b"x" * 256, b"d/" * 3000 + b"x"):
         answer = upload(door, name)

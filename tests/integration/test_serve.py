@@ -166,7 +166,7 @@ def test_a_key_allows_what_its_scopes_say_and_ends(server, serving, key):
     assert serving.skiff("key", "create", "me", "--driver", "local", status=125)[1].count("already") == 1
 
 
-def test_keys_are_kept_as_digests_in_a_file_of_ones_own(serving, key):
+def test_keys_are_kept_as_digests_in_a_file_of_the_user_alone(serving, key):
     kept = serving.skiff.state / "skiff/api-keys.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert key not in kept.read_text() and key[4:] not in kept.read_text()

@@ -188,7 +188,7 @@ def test_a_preview_opens_nothing_of_the_agent(server, key):
             assert answer.status == 403, (port, path, answer.status)
 
 
-def test_names_that_are_paths_are_no_sandboxs(server, serving, key):
+def test_names_that_look_like_paths_name_no_sandbox(server, serving, key):
     """They name a file of the server's state otherwise, or another object of its cluster."""
     sandbox = made(server, key)
     before = sorted(path.name for path in serving.skiff.sandboxes.parent.iterdir())

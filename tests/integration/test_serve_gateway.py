@@ -101,7 +101,7 @@ def test_a_key_that_was_removed_opens_nothing_that_is_known(servers, serving, ke
     assert run(servers[0], key, sandbox, "echo here") == "here\n"
 
 
-def test_an_agent_that_was_killed_is_no_error_but_a_wake_up(servers, serving, key):
+def test_a_request_starts_an_agent_that_was_killed(servers, serving, key):
     sandbox = made(servers[0], key)
     run(servers[0], key, sandbox, "echo kept > file; echo > log")
     for _ in range(3):

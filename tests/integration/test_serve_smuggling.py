@@ -85,7 +85,7 @@ def test_each_request_of_a_kept_connection_shows_its_own_credential(server, serv
         assert len(seen.requests) == 2
 
 
-def test_a_body_that_was_announced_and_not_asked_for_is_no_request(server, key):  # noqa: F811
+def test_a_body_that_the_server_did_not_ask_for_does_not_become_a_request(server, key):  # noqa: F811
     sandbox = made(server, key)
     inner = request_bytes("GET", "/v1/me", {"Host": server.host, "X-API-Key": key, "Connection": "close"})
     with Upstream(saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno")) as upstream:

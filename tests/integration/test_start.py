@@ -106,7 +106,7 @@ def test_without_a_credential_it_refuses_and_says_what_to_set(tmp_path):
     assert all(one in said for one in ("--token-file", "SKIFF_TOKEN", "--print-token"))
 
 
-def test_an_empty_token_file_is_no_credential(tmp_path):
+def test_an_empty_token_file_does_not_count_as_a_credential(tmp_path):
     (tmp_path / "token").write_text("\n\n")
     refused("--listen", "127.0.0.1:0", "--token-file", tmp_path / "token", cwd=tmp_path)
 
@@ -249,7 +249,7 @@ def test_install_copies_a_binary_that_works(tmp_path):
     assert subprocess.run([copy, "version"], capture_output=True, timeout=20).returncode == 0
 
 
-def test_logs_are_json_lines_when_stderr_is_no_terminal(agent):
+def test_logs_are_json_lines_when_stderr_is_not_a_terminal(agent):
     import json
 
     agent.run("echo hi")

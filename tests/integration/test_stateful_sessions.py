@@ -311,7 +311,7 @@ def test_the_trial_runs_nothing_of_the_sessions_own_and_leaves_nothing(agent, sh
     assert agent.run("echo ${skiff_trial-none}; pwd", session=sid)["stdout"] == f"none\n{agent.root}\n"
 
 
-def test_where_no_command_may_run_a_session_is_made_all_the_same(start_agent, shells):
+def test_a_session_is_created_although_no_command_may_run(start_agent, shells):
     agent = start_agent("--max-commands", "1")
     agent.start("sleep 300")
     agent.session(shell={"path": shells["dash"], "stateful": True})

@@ -120,7 +120,7 @@ def test_an_old_cursor_gets_an_overflow_event(agent, folder):
         assert next(events)["type"] == "overflow"
 
 
-def test_a_cursor_that_is_none_is_refused(agent):
+def test_an_invalid_cursor_is_refused(agent):
     assert agent.request("GET", f"{FILES}:watch", headers={"Last-Event-ID": "soon"}).problem(400, "invalid_field")
     assert agent.request("GET", f"{FILES}:watch?cursor=-1").problem(400, "invalid_field")
 
@@ -173,7 +173,7 @@ def test_a_watch_reports_exchanged_directories_by_their_new_names(agent, folder,
         assert {path for kind, path in told if kind == "created"} == {f"{path.relative_to(agent.root)}/new" for path in paths} | {"w/end-2"}
 
 
-def test_an_empty_directory_that_was_replaced_is_no_exchange(agent, folder):
+def test_a_replaced_empty_directory_is_not_reported_as_an_exchange(agent, folder):
     (folder / "a/sub").mkdir(parents=True)
     (folder / "b").mkdir()
     with agent.stream("GET", f"{FILES}:watch?path=w&recursive=true") as stream:

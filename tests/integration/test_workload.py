@@ -67,12 +67,12 @@ def test_a_workload_that_can_not_run_is_reported(start_agent, program, status):
     assert program in agent.log()
 
 
-def test_a_lease_that_is_over_is_no_failure_of_the_workload(start_agent):
+def test_the_end_of_a_lease_does_not_count_as_a_failure_of_the_workload(start_agent):
     agent = start_agent("--ttl", "200ms", "--", "sleep", "300", warm=False)
     assert agent.process.wait(20) == 0
 
 
-def test_the_workload_is_no_command_of_a_session(start_agent):
+def test_the_workload_is_not_listed_as_a_command(start_agent):
     agent = start_agent("--", "sleep", "300", warm=False)
     assert agent.request("GET", "/v1/commands").json()["items"] == []
     assert agent.request("GET", "/v1/activity").json()["in_use"] is False

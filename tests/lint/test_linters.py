@@ -60,7 +60,7 @@ def test_includes_along_the_arrows_are_fine(lint):
     }) == []
 
 
-def test_a_directory_that_is_no_room_is_found(lint):
+def test_a_directory_without_a_row_is_found(lint):
     assert lint("layers", {"fs/odds/a.cpp": ""}) == ["fs/odds/a.cpp: tests/lint/rooms.py has no row for fs/odds/"]
 
 

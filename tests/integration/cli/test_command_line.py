@@ -81,7 +81,7 @@ def test_an_unknown_variable_is_reported(skiff):
     assert skiff("ps", "-q", env={"SKIFF_OUTPTU": "json"})[1] == "" and skiff("__complete", "--", "ps", "", env={"SKIFF_OUTPTU": "json"})[1] == ""
 
 
-def test_bytes_that_are_no_text_are_refused_before_anything_is_made(skiff):
+def test_words_that_are_not_utf8_are_refused_before_anything_is_created(skiff):
     skiff.up("box")
     byte = "\udce9"  # how Python passes on the byte E9, which is not UTF-8
     for words in (("exec", "box", "--", "echo", byte), ("exec", "box", "--cwd", byte, "--", "pwd"),

@@ -13,7 +13,7 @@ import pytest
 
 import collector as collectors
 from cli.test_command_line import (  # noqa: F401
-    test_bytes_that_are_no_text_are_refused_before_anything_is_made, test_forms_of_output_colour_and_the_config_file,
+    test_words_that_are_not_utf8_are_refused_before_anything_is_created, test_forms_of_output_colour_and_the_config_file,
     test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command)
 from cli.test_cp import test_an_archive_goes_by_stdin_and_stdout, test_several_are_copied_into_a_directory  # noqa: F401
 from cli.test_exec import (  # noqa: F401

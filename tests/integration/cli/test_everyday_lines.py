@@ -80,7 +80,7 @@ LOOK = {  # the line -> what it prints
 
 
 @pytest.mark.parametrize("line", LOOK)
-def test_a_line_that_looks_works_as_it_is_typed(looked_at, line):
+def test_a_line_that_only_reads_works_as_it_is_typed(looked_at, line):
     assert LOOK[line] in typed(looked_at, line)[0]
 
 
@@ -141,7 +141,7 @@ HINTS = {  # the line -> what it says to type
 
 
 @pytest.mark.parametrize("line", HINTS)
-def test_a_line_that_is_another_one_here_says_which(looked_at, line):
+def test_a_line_that_skiff_writes_differently_says_how(looked_at, line):
     out, err = typed(looked_at, line, status=125)
     assert out == "" and HINTS[line] in err
     assert looked_at.names() == ["web"] and looked_at("ps", "-o", "jsonpath={.items[*].state}")[0] == "running"
@@ -224,6 +224,6 @@ def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line
     assert "is not included" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
 
 
-def test_pools_are_of_a_cluster_also_when_it_is_dry(skiff):
+def test_a_dry_run_of_a_pool_command_needs_the_driver_pod(skiff):
     for line in ("skiff pool create warm --dry-run", "skiff pool scale warm 3 --dry-run=client", "skiff pool rm warm --dry-run"):
         assert "--driver pod" in typed(skiff, line, status=125)[1]

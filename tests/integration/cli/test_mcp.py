@@ -105,7 +105,7 @@ def test_a_request_before_the_answer_to_initialize_waits_for_the_session(skiff):
     client.end()
 
 
-def test_lines_that_are_no_message_end_nothing(skiff):
+def test_invalid_lines_end_neither_the_client_nor_its_sandbox(skiff):
     client = Stdio(skiff)
     client.begin()
     long = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"' + b"x" * (5 << 20) + b'"}}'

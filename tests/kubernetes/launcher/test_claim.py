@@ -68,7 +68,7 @@ def test_a_claim_takes_a_warm_sandbox_and_its_agent_gets_the_rest(skiff, pool):
     assert up["details"]["sandbox"] not in skiff.objects("pods")
 
 
-def test_a_claim_that_somebody_else_made_is_shown_used_and_removed_by_its_own_name_alone(skiff, pool):
+def test_a_foreign_claim_is_shown_used_and_removed_by_its_own_name_alone(skiff, pool):
     skiff.namespace.create({"apiVersion": EXTENSIONS, "kind": "SandboxClaim", "metadata": {"name": "theirs"},
                             "spec": {"warmPoolRef": {"name": pool}}})
     until(lambda: skiff.json("describe", "claim/theirs")["state"] == "running", seconds=60)

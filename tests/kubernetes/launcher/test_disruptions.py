@@ -24,7 +24,7 @@ def kept(skiff):
     assert [one["name"] for one in skiff.json("gc")["kept"]] == ["box"]
 
 
-def test_an_eviction_is_no_end_of_a_lease_and_leaves_record_and_volume(skiff, namespace, volume):
+def test_an_eviction_does_not_end_the_lease_and_leaves_record_and_volume(skiff, namespace, volume):
     skiff.up("box", "--disk", "8Mi:16Mi", "--ttl", "1h", "--volume", "100Mi:/workspace")
     skiff("exec", "box", "--", "sh", "-c", "echo precious > /workspace/file")
     skiff("exec", "box", "--mode", "background", "--", "dd", "if=/dev/zero", "of=/tmp/big", "bs=1M", "count=64")

@@ -125,7 +125,7 @@ def test_doctor_says_that_there_is_no_record_nor_anybody_at_its_address(front, d
     comes_to_say(lambda: doctor(front), GATEWAY, f"the proxy that ends TLS for {WILDCARD} has to listen on port 443 there")
 
 
-def test_doctor_says_that_the_certificate_is_no_wildcard(front, deployed, names, key):
+def test_doctor_says_that_the_certificate_has_no_wildcard(front, deployed, names, key):
     names.lead({DOMAIN: front.address})
     comes_to_say(lambda: doctor(front), GATEWAY, f"the certificate there has to be for {WILDCARD}")
     front.certificate(deployed.home, SECRET, API)

@@ -8,7 +8,7 @@ from registry import Registry
 from skiff import BUSYBOX
 
 
-def test_a_private_image_is_pulled_by_who_may(skiff, namespace):
+def test_a_private_image_is_pulled_with_its_credential_alone(skiff, namespace):
     with Registry(skiff.cluster) as registry:
         namespace.create(registry.secret("known"))
         err = skiff("up", "box", "--image", registry.image, status=125)[1]

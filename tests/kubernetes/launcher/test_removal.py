@@ -54,7 +54,7 @@ def test_gc_is_held_up_by_none_that_hangs(skiff, namespace):
     assert skiff("rm", f"a{many}")[0] == f"a{many}\n"
 
 
-def test_a_pod_that_one_may_not_look_at_is_not_taken_for_deleted(skiff, namespace, tmp_path):
+def test_an_invisible_pod_is_not_taken_for_a_deleted_one(skiff, namespace, tmp_path):
     skiff.up("box", "--namespace-per-sandbox", *skiff.overrides(BRIEF))
     role = json.loads(skiff("rbac", "gc", "-o", "json", "--service-account", "clerk")[0])
     items = [one for one in role["items"] if one["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
@@ -83,7 +83,7 @@ def test_a_remover_that_is_late_leaves_what_a_successor_has(skiff, namespace):
     namespace.delete("service/skiff-box-svc")
 
 
-def test_a_pool_and_its_members_are_no_sandboxes(skiff):
+def test_a_pool_and_its_members_are_not_listed_as_sandboxes(skiff):
     skiff("pool", "create", "python", "--size", "1", "-q")
     try:
         out, err = skiff("rm", "pool-python", "pool-python-0")
