@@ -337,7 +337,7 @@ Task<Result<Object>> ClaimDriver::suspend(Object object, Removal how) {
   if (!sandbox) co_return std::unexpected{not_running(describe_claim(object))};
   const std::string pod = pod_name(*sandbox);
   json mode = mode_patch(api, false);
-  // What is stopped on purpose doesn't run out of time.
+  // A sandbox that was stopped on purpose does not run out of time.
   if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, std::nullopt)["spec"]);
   if (is_claim(object) && object.find({"spec", "lifecycle"}) != nullptr) {
     SKIFF_CO_TRY_VOID(co_await patch(object, lifetime_patch(true, std::nullopt)));
