@@ -38,10 +38,10 @@ std::string_view name(State state) noexcept {
 
 namespace {
 
-/// Of an ended command's line or words.
+/// Bytes of an ended command's line or argv that are kept.
 constexpr std::size_t kKeptOfRequest = std::size_t{16} << 10U;
 
-/// Of what a client gave, for a line of the agent's log.
+/// Shortens a client's text for a line of the agent's log.
 std::string_view shortened(std::string_view text) {
   constexpr std::size_t kMost = 500;
   return text.substr(0, kMost);
@@ -110,7 +110,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   request.err = std::move(pipes->child_err);
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
-  // Its time runs from here: a program on a disk that hangs may take long to start.
+  // The timeout includes the start: a program on a disk that hangs may take long to start.
   self->watch_time();
   if (CgroupHome::is_for(self->spec_.limits)) {
     std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> group;
@@ -126,7 +126,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
-  // The request has them, and no one asks for them later.
+  // The request has a copy, and nothing reads these later.
   self->spec_.env.clear();
   self->spec_.secret_env.clear();
   const std::string program =
@@ -157,7 +157,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
     supervisor.tasks.spawn("stdin", feed_input(self));
   }
   self->changed_.notify_all();
-  // An `end()` that came while the child was being made could not reach it.
+  // An `end()` that came while the child was being created could not reach it.
   if (self->ending_) self->end(*self->ending_);
 
   const auto leader_is_done = [&] {
@@ -186,7 +186,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   self->state_ = State::ended;
   for (auto& one : self->pumps_) one->mark_late();
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
-  // What has left its tree and still holds a pipe takes no place of another command.
+  // A process outside the tree that still holds a pipe does not keep the slot from another command.
   if (!self->pumps_at_end()) {
     if (has_background) {
       supervisor.tasks.spawn("background", watch_background(self));
@@ -230,7 +230,7 @@ Task<> Command::feed_input(std::shared_ptr<Command> self) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   if (!self->spec_.input.empty()) {
     Slice input{std::exchange(self->spec_.input, {})};
-    // A command may end, or close its stdin, without reading it all: that is its right, not an error.
+    // A command may end or close its stdin without reading all of it. That is not an error.
     if (auto written = co_await self->feed_->write(std::move(input), std::nullopt); !written) co_return;
   }
   if (!self->spec_.input_open && !self->spec_.terminal) (void)co_await self->feed_->finish();
@@ -265,7 +265,7 @@ void Command::trim_request() {
   std::size_t left = kKeptOfRequest;
   const auto cut = [&left](std::string& text) {
     if (text.size() > left) {
-      // Not inside a character.
+      // Do not cut inside a UTF-8 character.
       while (left > 0 && (static_cast<unsigned char>(text[left]) & 0xC0U) == 0x80U) --left;
       text.resize(left);
       text.shrink_to_fit();
@@ -306,13 +306,13 @@ void Command::watch_time() {
 
 void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
-  if (over()) return;  // it was given up
-  // A shell whose last program was killed says so by its status.
+  if (over()) return;  // the leader was given up
+  // A shell whose last program was killed exits with 128 + the signal.
   const bool killed = WIFSIGNALED(reaped.status)
                           ? WTERMSIG(reaped.status) == SIGKILL
                           : WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == kShellsSignal + SIGKILL;
   killed_unasked_ = killed && !ending_;
-  cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
+  cause_at_exit_ = ending_;  // a later end of background processes is not why the leader ended
   wall_ = since_start();
   for (auto& one : pumps_) one->leader_ended();
   if (!pumps_at_end()) {
@@ -388,7 +388,7 @@ ExitStatus Command::describe_exit() const {
                     .read_blocks = static_cast<std::uint64_t>(used.ru_inblock),
                     .write_blocks = static_cast<std::uint64_t>(used.ru_oublock)};
   } else {
-    // Its leader could not be ended: how it ends will never be told.
+    // The leader could not be ended, so it has no exit status.
     status.cause = ending_.value_or(Cause::killed_by_client);
     status.usage.wall = since_start();
   }

@@ -26,31 +26,29 @@
 
 namespace skiff::sessions {
 
-/// How far a command is. It only goes on:
+/// The states of a command, in their order:
 ///
-///     starting ─┬─ its program runs ──> running ─── its leader has ended, and what ───> ended ─── every pipe is at
-///     ───> over
-///               │                                   it wrote is read (exit drain)             its end, or given up ^
-///               └─ it could not be started, or was given up
-///               ────────────────────────────────────────────────────────────┘
+///     starting ── the program runs ──> running ── the leader has ended and its output is read ──> ended ──> over
+///     starting ── the start failed or was given up ──> over
 ///
-/// From `ended` on its log has an exit. Between `ended` and `over` processes of its own, or others, hold its pipes.
+/// From `ended` on the log has an exit. Between `ended` and `over` processes still hold the command's pipes; it is
+/// `over` when every pipe is at its end or was given up.
 enum class State : std::uint8_t { starting, running, ended, over };
-/// The word for clients: one that is over has ended.
+/// The name that clients see; `over` reads "ended".
 [[nodiscard]] std::string_view name(State state) noexcept;
 
-/// Which of a command's processes a signal is for.
+/// The processes of a command that receive a signal.
 enum class Target : std::uint8_t { leader, group, tree };
 
-/// One command, from its start until it is forgotten: its process tree, its stdin, and the log of what it said. Owned
-/// by its session and by whoever reads it. Reactor thread only.
+/// One command, from its start until it is forgotten: its process tree, its stdin and its output log. Its session and
+/// its readers share its ownership. Reactor thread only.
 class Command : public std::enable_shared_from_this<Command> {
  public:
   Command(Supervisor& supervisor, std::string session, CommandSpec spec);
 
-  /// Starts it; once. Its session has filled `request`, but for the descriptors 0 to 2, the tag and the limits; `shell`
-  /// is its part in the session's state, or null. It is `running`, or ended with cause spawn_failed, when `started()`
-  /// ends.
+  /// Starts the command; call it once. The session fills `request`, except the descriptors 0 to 2, the tag and the
+  /// limits. `shell` is the command's part in the session's shell state, or null. When `started()` ends, the command is
+  /// `running`, or over because it could not start (cause spawn_failed) or was ended before.
   void launch(SpawnRequest request, std::shared_ptr<ShellRun> shell);
   [[nodiscard]] Task<> started();
 
@@ -58,73 +56,75 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
   [[nodiscard]] const CommandSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] State state() const noexcept { return state_; }
-  [[nodiscard]] pid_t pid() const noexcept { return leader_->pid; }  ///< 0 before it runs
+  [[nodiscard]] pid_t pid() const noexcept { return leader_->pid; }  ///< 0 before the command runs
   [[nodiscard]] Tree tree() const { return {tag_, leader_}; }
   [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
   [[nodiscard]] const std::shared_ptr<OutputLog>& log() const noexcept { return log_; }
   [[nodiscard]] const std::optional<ExitStatus>& exit_status() const noexcept { return log_->exit_status(); }
   [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
   [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }
-  /// True once nothing of it is left: the leader has ended and every pipe is at its end, or was given up.
+  /// True once nothing of the command is left: the leader has ended, and every pipe is at its end or was given up.
   [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
 
   /// Errors: stdin_closed, stdin_offset_mismatch. See StdinFeed.
   [[nodiscard]] Task<Result<std::uint64_t>> write_stdin(Slice bytes, std::optional<std::uint64_t> offset);
   [[nodiscard]] Task<Result<>> close_stdin();
 
-  /// Sends `signal`. On a terminal SIGINT, SIGQUIT and SIGTSTP for the group are typed, as a person would. Errors:
+  /// Sends `signal`. On a terminal SIGINT, SIGQUIT and SIGTSTP for the group are typed as control characters. Errors:
   /// command_ended, permission_denied, io_error.
   [[nodiscard]] Task<Result<>> signal(int signal, Target target);
-  /// After `delay`, unless it has ended by then, ends the tree with `signal` and then SIGKILL; cause killed_by_client.
+  /// After `delay`, unless the command is over by then, ends its tree with `signal` and then SIGKILL; cause
+  /// killed_by_client.
   void escalate(std::chrono::milliseconds delay, int signal);
   [[nodiscard]] Result<> resize(TerminalSize size);
 
-  /// Ends its tree, daemons included, with SIGTERM, its grace, SIGKILL. The first cause given is the one that is told.
+  /// Ends the tree, daemons included, with SIGTERM and, after the grace, SIGKILL. The first cause is the one reported.
   /// Safe to repeat.
   void end(Cause cause);
-  /// The same with SIGKILL at once, also when an `end` with its grace is under way.
+  /// Ends the tree with SIGKILL at once, also while `end` waits for the grace.
   void kill(Cause cause);
-  /// Ends when nothing of it is left (see `over()`). After `end` that takes no longer than the grace, and the patience
-  /// with what can't be ended (uninterruptible sleep, another user's process).
+  /// Ends when the command is `over()`. After `end` that takes at most the grace plus `kill_patience`, the time allowed
+  /// to processes that cannot be ended (uninterruptible sleep, another user's).
   [[nodiscard]] Task<> gone();
-  /// The same, of one that was told to end. Errors: permission_denied where not all of it could be.
+  /// Waits for `gone()` after `end` or `kill`. Errors: permission_denied when not every process could be killed.
   [[nodiscard]] Task<Result<>> killed();
 
-  /// Of what was asked, an ended command keeps the first 16 KiB of its line or words: nothing counts them.
+  /// Cuts the line or argv of an ended command to 16 KiB, because no memory limit counts them.
   void trim_request();
 
-  /// True when the command is seen blocked in reading its terminal or stdin. A look at /proc; a hint, never a promise.
+  /// True when a process of the command is blocked reading its terminal or stdin. A hint from /proc, not a guarantee.
   [[nodiscard]] Task<bool> waiting_for_input();
 
  private:
   [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, SpawnRequest request);
   [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
-  /// Sends it; false when nobody was there to get it.
+  /// Sends `signal`; false when it reached no process.
   [[nodiscard]] static Task<bool> reaches(std::shared_ptr<Command> self, int signal, Among among);
   [[nodiscard]] static Task<> send_then_kill(std::shared_ptr<Command> self, int signal);
   void begin_kill(std::chrono::milliseconds grace);
   void end_life();
-  /// Once it has ended: gives its place back when the last of its processes that holds a pipe has ended, too.
+  /// After the end: frees the command's slot among the live ones when the last of its processes that holds a pipe has
+  /// ended.
   [[nodiscard]] static Task<> watch_background(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
-  /// Its end, for its log and the agent's.
+  /// Writes the exit to the output log and the agent's log.
   void write_exit(ExitStatus status);
   void spawn_failed(SpawnFailure failure);
-  /// Again and again while it starts; from the second time on in earnest.
+  /// Runs repeatedly while the command starts; from the second time on it kills the process that is starting.
   void give_up_starting();
   void watch_time();
-  /// Runs `work` on a thread of the pool; it may refer to the caller's frame.
+  /// Runs `work` on a thread of the pool; `work` may refer to the caller's frame.
   [[nodiscard]] static Task<> run_on(BlockingPool* pool, std::function<void()> work);
-  /// Of its pipes that are not at their end.
+  /// Inodes of the pipes that are not at their end.
   [[nodiscard]] std::vector<ino_t> open_pipes();
-  /// Those of its processes that keep its pipes open.
+  /// Processes of the command that keep its pipes open.
   [[nodiscard]] static Task<std::vector<pid_t>> background(std::shared_ptr<Command> self);
-  /// Adds the processes that do so without being its own.
+  /// Adds processes outside the command's tree that keep its pipes open.
   [[nodiscard]] static Task<> add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders);
-  /// Asks the kernel what it has used, and whether there was no memory for it; once, after its leader's end.
+  /// Reads the peak memory and finds out whether the OOM killer ended the leader; once, after the leader's end.
   [[nodiscard]] static Task<> look_at_memory(std::shared_ptr<Command> self);
   [[nodiscard]] ExitStatus describe_exit() const;
   [[nodiscard]] std::chrono::microseconds since_start() const;
@@ -140,17 +140,17 @@ class Command : public std::enable_shared_from_this<Command> {
   std::vector<std::unique_ptr<OutputPump>> pumps_;
   std::unique_ptr<StdinFeed> feed_;
   UniqueFd terminal_;
-  std::unique_ptr<CommandGroup> group_;  ///< null: it shares the agent's cgroup
+  std::unique_ptr<CommandGroup> group_;  ///< null: the command shares the agent's cgroup
   std::optional<Deadline> timeout_;
   std::optional<Deadline> idle_timeout_;
   std::optional<Deadline> escalation_;
-  std::optional<Deadline> start_again_;  ///< looks whether the start has ended
-  AnnouncedSpawn start_;                 ///< null: no process is being made
+  std::optional<Deadline> start_again_;  ///< runs `give_up_starting` again
+  AnnouncedSpawn start_;                 ///< null: no process is being created
   std::optional<Deadline> exit_drain_;
   std::optional<Reaped> reaped_;
-  std::shared_ptr<ShellRun> shell_;  ///< until its state was kept, or not
+  std::shared_ptr<ShellRun> shell_;  ///< null once the shell's state was saved or discarded
   std::optional<StateSaved> state_saved_;
-  std::optional<Cause> ending_;         ///< why its tree is being ended
+  std::optional<Cause> ending_;         ///< why the tree is being ended
   std::optional<Cause> cause_at_exit_;  ///< `ending_` when the leader ended
   std::optional<std::uint64_t> peak_bytes_;
   std::string kill_level_;
@@ -162,11 +162,11 @@ class Command : public std::enable_shared_from_this<Command> {
   std::chrono::microseconds wall_{};
   State state_ = State::starting;
   int kills_ = 0;                        ///< `kill_tree`s under way
-  std::function<void()> stop_watching_;  ///< empty: nothing is waited for
-  bool killed_unasked_ = false;          ///< its leader got a SIGKILL that nobody here had sent
-  bool looked_at_memory_ = false;        ///< or begun to
-  bool given_up_ = false;                ///< something of it could not be ended
-  bool counted_ = false;                 ///< among the live commands of its supervisor
+  std::function<void()> stop_watching_;  ///< ends `watch_background`'s wait; empty when it does not wait
+  bool killed_unasked_ = false;          ///< the leader got a SIGKILL that the agent had not sent
+  bool looked_at_memory_ = false;        ///< `look_at_memory` has begun
+  bool given_up_ = false;                ///< some process could not be ended
+  bool counted_ = false;                 ///< counted among the supervisor's live commands
 };
 
 }  // namespace skiff::sessions

@@ -1,5 +1,4 @@
-// How a command is signalled and ended, and what is left of it then: the half of sessions/command.hpp that is about its
-// processes.
+// The half of sessions/command.hpp that is about processes: signals, the end, and what is left afterwards.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,9 +22,9 @@ namespace skiff::sessions {
 namespace asio = boost::asio;
 namespace {
 
-/// Between two tries to end a command that has not started yet.
+/// Pause between two tries to end a command that has not started yet.
 constexpr std::chrono::milliseconds kStartLook{100};
-/// At most, between looks at background processes where nothing tells of their ends.
+/// Longest pause between looks at background processes on kernels without pidfd.
 constexpr std::chrono::milliseconds kBackgroundLook{30'000};
 
 }  // namespace
@@ -44,14 +43,14 @@ Task<Result<>> Command::signal(int signal, Target target) {
     }
     co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left");
   }
-  // A pid that was reaped may belong to somebody else by now.
+  // The pid of a reaped process may belong to another process by now.
   if (reaped_ && target == Target::leader) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
   if (target == Target::group && feed_ && terminal_ && has_foreground(terminal_.get()) &&
       type_signal(terminal_.get(), signal)) {
     co_return Result<>{};
   }
   if (target == Target::group && reaped_) {
-    // Its number may be another's by now.
+    // The group's number may belong to another group by now.
     if (const bool reached = co_await reaches(self, signal, Among::leaders_group); reached) co_return Result<>{};
     co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left in its group");
   }
@@ -110,7 +109,7 @@ Task<Result<>> Command::killed() {
 void Command::give_up_starting() {
   if (state_ != State::starting) return;
   if (!start_again_) {
-    // Nearly all start before the first look, and are ended then as any other.
+    // Nearly all commands start before the first look, and are then ended like any other.
     start_again_.emplace(supervisor_.executor, [this] { give_up_starting(); });
   } else if (start_) {
     give_up_start(start_);
@@ -120,7 +119,7 @@ void Command::give_up_starting() {
 
 void Command::begin_kill(std::chrono::milliseconds grace) {
   ++kills_;
-  // Whoever holds the command up must not hold its end up.
+  // A slow reader may hold up the command, but not its end.
   log_->stop_waiting();
   supervisor_.tasks.spawn("kill", kill_tree(shared_from_this(), grace));
 }
@@ -135,13 +134,14 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
                                 {"cause", name(*self->ending_)},
                                 {"grace_ms", grace.count()},
                                 {"all_processes_ended", verified}});
-  // What has taken its tag off is in it still. The group is there as long as this goes on.
+  // A process that removed its tag is still in the cgroup. The group lives at least as long as this coroutine runs.
   if (const CommandGroup* const group = self->group_.get()) {
     bool killed = false;
     co_await run_on(&self->supervisor_.ending.thread(), [&] { killed = group->kill(); });
     if (killed) self->kill_level_ = "cgroup";
   }
-  // Who holds a pipe now can't be ended, or has left the tree: nobody waits for that. What is in the pipe comes first.
+  // A process that still holds a pipe cannot be ended, or has left the tree, so its pipe is given up. What is in the
+  // pipe now is read first.
   for (auto& one : self->pumps_) one->leader_ended();
   while (verified && !self->drained()) co_await self->changed_.wait();
   for (auto& one : self->pumps_) one->abandon();
@@ -174,7 +174,7 @@ Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
 }
 
 Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
-  if (self->terminal_) co_return;  // who holds the other end of a terminal can't be told from its own
+  if (self->terminal_) co_return;  // the other holders of a terminal cannot be told from the command's own
   const auto turn = self->supervisor_.look_for_holders();
   if (!turn) co_return;
   const std::vector<ino_t> inodes = self->open_pipes();
@@ -192,7 +192,7 @@ Task<> Command::watch_background(std::shared_ptr<Command> self) {
     const pid_t first = left.front();
     UniqueFd process{kernel_features().pidfd ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1};
     if (process) {
-      // Behind the descriptor: the number may have come to mean another process before.
+      // Look again after opening the descriptor: the pid may have been reused before.
       left = co_await background(self);
       if (std::ranges::find(left, first) == left.end()) continue;
       if (!self->counted_) co_return;
@@ -228,7 +228,7 @@ Task<> Command::look_at_memory(std::shared_ptr<Command> self) {
       if (killed) kills = self->supervisor_.memory.oom_kills();
     });
   } catch (const std::bad_alloc&) {
-    // It has an end without these figures, too.
+    // The command ends without these figures, too.
   }
   self->peak_bytes_ = peak_bytes;
   const bool anywhere = killed && self->supervisor_.out_of_memory(kills);

@@ -13,18 +13,18 @@
 namespace skiff::sessions {
 namespace {
 
-/// By the errno of right now.
+/// Describes the current errno.
 std::unexpected<SpawnFailure> pipe_failure(std::string_view attempted) {
   const int error = errno;
   return std::unexpected{SpawnFailure{"pipe", error, system_error(error, attempted).message}};
 }
 
-/// Of one end of a pipe: the other keeps its own flags.
+/// Sets one end of a pipe non-blocking; the other end keeps its flags.
 void set_non_blocking(int fd) {
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
-/// The spawner takes a descriptor that is missing for /dev/null, so a failure must be told.
+/// Returns false on failure: the spawner would use /dev/null for a missing descriptor.
 bool duplicate(const UniqueFd& fd, UniqueFd& copy) {
   copy.reset(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   return copy.get() >= 0;

@@ -10,15 +10,15 @@
 
 namespace skiff::sessions {
 
-/// Both sides of what connects the agent and a command: pipes, or a terminal. What a side lacks is /dev/null for the
-/// child, and nothing for the agent.
+/// Both ends of the pipes, or of the terminal, between the agent and a command. A missing descriptor is /dev/null for
+/// the child.
 struct CommandPipes {
-  UniqueFd child_in, child_out, child_err;  ///< go with the spawn request
-  UniqueFd feed, out, err;                  ///< the agent's, non-blocking
-  UniqueFd terminal;                        ///< its master, for its size and its settings
+  UniqueFd child_in, child_out, child_err;  ///< for the spawn request
+  UniqueFd feed, out, err;                  ///< the agent's ends, non-blocking
+  UniqueFd terminal;                        ///< master of the terminal, for its size and settings
   ino_t stdin_inode = 0;
 
-  /// Those that the command asks for. A failure's stage is "pipe".
+  /// Opens what `spec` asks for. A failure's stage is "pipe".
   [[nodiscard]] static std::expected<CommandPipes, SpawnFailure> open(const CommandSpec& spec);
 };
 

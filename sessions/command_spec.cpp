@@ -7,7 +7,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// Feeds fields to a hash so that no two lists of fields give the same bytes: each goes with its length.
+/// Hashes fields, each with its length, so that no two lists of fields hash the same bytes.
 class FieldHash {
  public:
   void number(std::uint64_t value) { hash_.add({reinterpret_cast<const char*>(&value), sizeof value}); }

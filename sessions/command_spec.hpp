@@ -13,9 +13,9 @@
 
 namespace skiff::sessions {
 
-/// What a client asks for when it starts a command.
+/// A client's request to start a command.
 struct CommandSpec {
-  std::string id;                   ///< empty: the agent makes one
+  std::string id;                   ///< empty: the agent generates one
   std::optional<std::string> line;  ///< a shell line; exactly one of `line` and `argv`
   std::vector<std::string> argv;
   std::optional<std::string> cwd;  ///< relative to the session's
@@ -32,11 +32,12 @@ struct CommandSpec {
   Overflow overflow = Overflow::automatic;
   bool merge_stderr = false;
   bool checksum = false;
-  bool saves_state = true;  ///< in a stateful session; false for what runs in the background
+  bool saves_state =
+      true;  ///< in a stateful session: the next command finds this one's shell state; false for background commands
   ResourceLimits limits;
   std::string traceparent;  ///< W3C trace context for the command, empty: none
 
-  /// SHA-256 over what makes two requests "the same command": line, argv, cwd, env, user, stdin, terminal, limits.
+  /// SHA-256 over the fields that make two requests equal: line, argv, cwd, env, user, stdin, terminal, limits.
   [[nodiscard]] std::string fingerprint() const;
 };
 

@@ -35,7 +35,7 @@ std::string read_all(const char* path) {
   return text;
 }
 
-/// Lines are "sl local_address rem_address st ...", addresses hex with ":PORT" in hex, state 0A is LISTEN.
+/// Lines are "sl local_address rem_address st ...". Addresses and ":PORT" are in hex; state 0A is LISTEN.
 void append_listeners(std::vector<std::uint16_t>& ports, std::string_view table) {
   while (!table.empty()) {
     const std::size_t end = table.find('\n');
@@ -78,7 +78,7 @@ Task<bool> ListeningTcp::has(std::uint16_t port, SteadyTime since) {
       co_await looked_.wait();
       continue;
     }
-    // However it ends, the next one may look.
+    // However this read ends, the next caller may read.
     struct Looking {
       explicit Looking(ListeningTcp& of) : all{of} { all.looking_ = true; }
       ~Looking() {
@@ -103,7 +103,7 @@ Task<> until_listening(ListeningTcp* listening, std::uint16_t port) {
     if (is_there) co_return;
     timer.expires_after(pause);
     co_await timer.async_wait(use_task);
-    // Another waiter's look of just now will do.
+    // A recent read by another waiter is enough.
     since = std::chrono::steady_clock::now() - pause / 2;
   }
 }
@@ -134,7 +134,7 @@ Task<Result<OutputPattern>> OutputPattern::compile(PatternThread* thread, std::s
   co_return OutputPattern{thread, std::move(pattern)};
 }
 
-/// What came from one stream and is to be searched, behind the end of what was.
+/// The bytes of one stream that are to be searched, after up to 4 KiB that were searched before.
 class OutputPattern::Window {
  public:
   void add(const LogItem& item) {
@@ -152,11 +152,11 @@ class OutputPattern::Window {
       return Found{true, piece->next, std::string{match.data(), match.size()}};
     }
     if (text_.size() > kMostMatched + 1) {
-      // The byte before what may match still says that this is not the beginning, and whether a word begins there.
+      // Keep one byte before what may match, for ^ and \b.
       text_.erase(0, text_.size() - kMostMatched - 1);
       before_ = 1;
     }
-    // The next output may be long in coming: until then there is room for no more than this.
+    // Hold no spare capacity while waiting: the next output may come much later.
     text_.shrink_to_fit();
     searched_ = text_.size();
     pieces_ = std::vector<Piece>(1, {.end = searched_, .next = pieces_.back().next});
@@ -181,7 +181,8 @@ Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log)
   const std::string pattern = text_;
   Cursor cursor{log, {}};
   std::array<Window, 2> windows;
-  // Made anew each time, which takes less than to wake the thread: those who only wait have no automaton.
+  // Compile the pattern for each search, so that a waiting search holds no automaton. That costs less than waking the
+  // thread.
   const auto look = [&]() -> std::optional<Found> {
     const RE2 expression{pattern, pattern_options()};
     for (Window& one : windows) {
@@ -197,7 +198,7 @@ Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log)
       window.add(*item);
       if (window.fresh() < kBlock) continue;
     }
-    // Many small items at once: each byte is searched once, and what a match may overlap with a second time a block.
+    // Search many small items together: each byte is searched once, and the overlap of 4 KiB twice for each block.
     if (windows[0].fresh() + windows[1].fresh() > 0) {
       if (auto found = co_await thread->run(look)) co_return std::move(*found);
     }

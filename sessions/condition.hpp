@@ -16,16 +16,16 @@
 #include "fs/path/tree.hpp"
 #include "sessions/command.hpp"
 
-/// Things a client may wait for. Each ends when it holds, or is cancelled; each answers whether it holds.
+/// Conditions that a client may wait for. Each wait ends when its condition holds, or on cancellation.
 namespace skiff::sessions {
 
-/// The TCP ports that sockets listen on in the agent's network namespace (/proc/net/tcp and tcp6, proc_net(5)), looked
-/// up on the disk's threads. One look serves all who ask meanwhile. Reactor thread only.
+/// The TCP ports that sockets listen on in the agent's network namespace (/proc/net/tcp and tcp6, proc_net(5)), read on
+/// the disk's threads. Callers that ask at the same time share one read. Reactor thread only.
 class ListeningTcp {
  public:
   ListeningTcp(Executor executor, BlockingPool& disk) : disk_{disk}, looked_{executor} {}
 
-  /// As it was at `since` or later. Errors of reading the tables leave them empty.
+  /// Whether something listened on `port` at `since` or later. A table that cannot be read counts as empty.
   [[nodiscard]] Task<bool> has(std::uint16_t port, SteadyTime since);
 
  private:
@@ -36,29 +36,30 @@ class ListeningTcp {
   Event looked_;
 };
 
-/// Until something listens on `port`. The kernel tells nobody about listen(2), so this looks, first often, then every
-/// 100 ms.
+/// Waits until something listens on `port`. The kernel does not report listen(2), so this polls: after 2 ms at first,
+/// at most every 100 ms.
 [[nodiscard]] Task<> until_listening(ListeningTcp* listening, std::uint16_t port);
 
-/// Until there is something at `path`, be it a link that leads nowhere. It may lie in directories that do not exist
-/// yet, so this looks as `until_listening` does, on the disk's threads. Errors: path_escapes_root, also for a link on
-/// the way that leads out of the roots; invalid_field, name_too_long.
+/// Waits until something exists at `path`, even a dangling link. Its directories need not exist yet, so this polls as
+/// `until_listening` does, on the disk's threads. Errors: path_escapes_root, also for a link on the way that leads out
+/// of the roots; invalid_field, name_too_long.
 [[nodiscard]] Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> tree, std::string path);
 
-/// A thread for clients' patterns, which may take long: they keep neither the reactor nor the files' threads from
-/// others. One turn at a time, in the order they asked for it; only that one has an automaton. Reactor thread only.
+/// A thread for clients' patterns, which may take long and must block neither the reactor nor the threads for files. It
+/// runs one search at a time, in the order of the calls, so only one RE2 automaton exists at a time. Reactor thread
+/// only.
 class PatternThread {
  public:
   explicit PatternThread(Executor executor) : thread_{"skiff-match", 1}, free_{executor} {}
 
-  /// Runs `work` in its turn. Cancellation ends the wait for the turn; what has begun is not interrupted.
+  /// Runs `work` when its turn comes. Cancellation ends the wait for the turn, but does not interrupt `work`.
   template <class Work>
   Task<std::invoke_result_t<Work&>> run(Work work) {
     if (taken_) co_await free_.wait();
     taken_ = true;
     struct Turn {
       ~Turn() {
-        // It goes to the next one at once: whoever had it just now may have more to search.
+        // Pass the turn on at once: the caller that had it may have more to search.
         all.taken_ = all.free_.awaited();
         all.free_.notify_one();
       }
@@ -73,18 +74,18 @@ class PatternThread {
   bool taken_ = false;
 };
 
-/// An RE2 pattern that is searched in a command's output as it comes, in both streams apart from each other.
+/// An RE2 pattern that is searched in a command's output as it comes, in each stream separately.
 class OutputPattern {
  public:
-  /// Errors: invalid_field with what RE2 says.
+  /// Errors: invalid_field with RE2's message.
   [[nodiscard]] static Task<Result<OutputPattern>> compile(PatternThread* thread, std::string pattern);
   struct Found {
     bool found = false;
-    std::uint64_t next = 0;  ///< offset behind the item in which it was found
-    std::string text;        ///< what matched
+    std::uint64_t next = 0;  ///< offset after the item in which the match ends
+    std::string text;        ///< the matched text
   };
-  /// Until it is found, or the log has ended. A match may span items; one of more than 4 KiB may be
-  /// missed where it does.
+  /// Waits until the pattern matches or the log has ended. A match may span items; one that does and is longer than 4
+  /// KiB may be missed.
   [[nodiscard]] Task<Found> search(std::shared_ptr<OutputLog> log) const;
 
  private:

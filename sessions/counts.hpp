@@ -9,13 +9,13 @@
 
 namespace skiff::sessions {
 
-/// What happened since the agent's start, for its metrics: whoever knows counts, anybody reads. Reactor thread only.
+/// Counts of commands since the agent's start, for its metrics. Reactor thread only.
 struct Counts {
   static constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::spawn_failed) + 1;
 
   std::array<std::uint64_t, 1> started{};
   std::array<std::uint64_t, kCauses> ended{};  ///< by Cause
-  std::array<Histogram, 1> spawn;  ///< from the request to the running program, the wait for a thread included
+  std::array<Histogram, 1> spawn;  ///< seconds from the request to the running program, including the wait for a thread
 
   void count_end(Cause cause) noexcept { ++ended[static_cast<std::size_t>(cause)]; }
 };

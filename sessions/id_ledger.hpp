@@ -12,14 +12,14 @@
 
 namespace skiff::sessions {
 
-/// Remembers which command ids clients have used, and for what, so that a request that is sent again starts nothing
-/// twice. Holds within one agent instance, for a time and up to a count; then the oldest ids are forgotten. Reactor
-/// thread only.
+/// Remembers the command ids that clients have used, with the fingerprints of their requests, so that a repeated
+/// request starts nothing twice. It keeps ids for `keep_for`, at most `most` of them, and forgets the oldest first. It
+/// lasts for one agent instance. Reactor thread only.
 class IdLedger {
  public:
   IdLedger(std::size_t most, std::chrono::milliseconds keep_for) : most_{most}, keep_for_{keep_for} {}
 
-  /// The fingerprint that `id` of `session` was used with, if it is remembered.
+  /// The fingerprint recorded for `id` of `session`, if it is remembered.
   [[nodiscard]] std::optional<std::string> find(const std::string& session, const std::string& id);
   void record(const std::string& session, const std::string& id, std::string fingerprint);
 

@@ -15,7 +15,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// Of what the descriptor means, wherever it is now.
+/// The current path of the directory that `fd` refers to.
 Result<std::string> real_path_of(int fd) {
   std::array<char, fs::kMostPathBytes + 1> path;
   const ssize_t size = ::readlink(fs::proc_path(fd).c_str(), path.data(), path.size());
@@ -23,7 +23,7 @@ Result<std::string> real_path_of(int fd) {
   return std::string{path.data(), static_cast<std::size_t>(size)};
 }
 
-/// What stands behind `agent_root` in the path of a root: "a/b".
+/// The part of a root's path below `agent_root`: "a/b".
 std::string_view below(std::string_view path, std::string_view agent_root) {
   path.remove_prefix(agent_root == "/" ? 1 : agent_root.size() + 1);
   return path;

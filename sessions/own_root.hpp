@@ -8,8 +8,8 @@
 #include "base/unique_fd.hpp"
 #include "fs/path/tree.hpp"
 
-/// The root of a session that has one of its own, below the agent's. Commands can write there, so no name in it is
-/// trusted twice: each step goes by descriptors, and what has become a link since is refused.
+/// The root of a session that has its own below the agent's. Commands can write there, so a name in it may change
+/// between two uses: each step uses descriptors, and a name that has become a link is refused.
 namespace skiff::sessions {
 
 struct OwnRoot {
@@ -17,19 +17,19 @@ struct OwnRoot {
   UniqueFd directory;
 };
 
-/// Makes the directory `relative` below `agent_root`, whose path is `agent_root_path`, or takes the one that is there.
-/// Its path has no links below `agent_root`. Errors: path_escapes_root when a link on the way leaves `agent_root`, and
-/// those of making it.
+/// Creates the directory `relative` below `agent_root`, whose path is `agent_root_path`, or opens the existing one. The
+/// returned path has no links below `agent_root`. Errors: path_escapes_root when a link on the way leaves `agent_root`,
+/// and those of `fs::create_directory`.
 [[nodiscard]] Result<OwnRoot> create_own_root(const fs::Tree& agent_root, const std::string& agent_root_path,
                                               const std::string& relative);
 
-/// Removes it with everything in it. Errors: path_escapes_root when it is no longer where it was made, and of
-/// `fs::remove_tree`.
+/// Removes the root with its contents; a missing one is not an error. Errors: path_escapes_root when a link
+/// replaced a directory of its path, and those of `fs::remove_tree`.
 [[nodiscard]] Result<> remove_own_root(const fs::Tree& agent_root, const std::string& agent_root_path,
                                        const std::string& root);
 
-/// `tree`, or what its roots are by now when one was removed. Errors: as of `fs::Tree::reopened`; path_not_found for
-/// none, or `why` there is none.
+/// Returns `tree`, or reopens its roots when one was removed. Errors: those of `fs::Tree::reopened`; without a tree,
+/// `why` or else path_not_found.
 [[nodiscard]] Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree,
                                                              const std::optional<Error>& why = std::nullopt);
 

@@ -22,7 +22,7 @@ std::string being_deleted(const std::string& id) {
   return "session \"" + id + "\" is being deleted: create it again when its commands have ended";
 }
 
-/// Where a session's root lies below the agent's; "." for the agent's own.
+/// The path of a session's root below the agent's root; "." when they are the same.
 Result<std::string> relative_root(const std::string& agent_root_path, const SessionSpec& spec) {
   if (!spec.root) return ".";
   if (spec.root->find('\0') != std::string::npos) return fail(Errc::invalid_field, "root holds a NUL byte", "/root");
@@ -55,7 +55,7 @@ Registry::Registry(Supervisor& supervisor, Session::Defaults defaults)
       defaults_{std::move(defaults)},
       ledger_{supervisor.limits.remembered_ids, supervisor.limits.remember_ids_for},
       forgotten_{supervisor.executor} {
-  // Once and for all: whoever may write to the directory that holds it can put something else there later.
+  // Open the root once: a command that may write to its parent directory could replace it later.
   if (auto tree = fs::Tree::open({.path = defaults_.root})) {
     defaults_.tree = std::make_shared<const fs::Tree>(std::move(*tree));
   } else {
@@ -130,7 +130,7 @@ Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   std::string root = opened.path;
   auto rules = opened.rules;
   SKIFF_CO_TRY_VOID(co_await trial_.pass(std::move(wanted), std::move(root), std::move(rules)));
-  // Another one may have come meanwhile.
+  // Another request may have created the session meanwhile.
   SKIFF_CO_TRY_VOID(check(spec));
   co_return make(std::move(spec), std::move(opened));
 }
@@ -181,7 +181,7 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
     co_return fail(Errc::invalid_field,
                    "only a session with its own root can be purged: \"" + id + "\" uses the agent's", "purge");
   }
-  // Whoever asked may leave; the session goes all the same.
+  // The session is deleted even if the caller is cancelled.
   supervisor_.tasks.spawn("session's end", forget(session));
   while (is_there(*session)) co_await forgotten_.wait();
   if (purge) {
@@ -229,7 +229,7 @@ std::shared_ptr<Session> Registry::make(SessionSpec spec, Session::Root root) {
 }
 
 Task<> Registry::expire(std::string id) {
-  // Not from the session's own timer, which goes with it.
+  // Leave the session's own timer first: deleting the session destroys it.
   co_await boost::asio::post(supervisor_.executor, use_task);
   (void)co_await erase(std::move(id), false);
 }

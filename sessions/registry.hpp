@@ -26,20 +26,20 @@ class Registry {
     std::shared_ptr<Session> session;
     bool created = false;
   };
-  /// Creates it, or answers the one that was created with the same request. Errors: as `create`.
+  /// Creates the session, or returns the one that was created with an equal request. Errors: those of `create`.
   [[nodiscard]] Task<Result<Put>> put(SessionSpec spec);
-  /// Also one that is being deleted, for as long as its commands are there. Errors: session_not_found.
+  /// Finds a session, also one that is being deleted. Errors: invalid_id, session_not_found.
   [[nodiscard]] Result<std::shared_ptr<Session>> find(std::string_view id) const;
-  /// By id, in order; those that are being deleted too.
+  /// All sessions in the order of their ids, including those that are being deleted.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const;
-  /// By id, in order.
+  /// The sessions in the order of their ids, except those that are being deleted.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> sessions() const;
-  /// Ends its commands and forgets it, also when nobody waits for that any more; with `purge` its root directory is
-  /// deleted too. Errors: session_not_found, session_protected (the default session), invalid_field (purge without a
-  /// root of its own), io_error.
+  /// Ends the session's commands and forgets it, also when the caller is cancelled. With `purge` it then deletes the
+  /// session's root directory. Errors: session_not_found, session_protected (the default session), invalid_field (purge
+  /// without a root of its own), io_error.
   [[nodiscard]] Task<Result<>> erase(std::string id, bool purge);
 
-  /// What commands of all sessions find on top of the agent's own environment, from now on.
+  /// Sets the variables that later commands of all sessions get on top of the agent's own environment.
   void set_environment(EnvironmentChange env, SecretEnvironment secret_env) {
     defaults_.env = std::move(env);
     defaults_.secret_env = std::move(secret_env);
@@ -49,9 +49,9 @@ class Registry {
   [[nodiscard]] Task<> drain();
 
  private:
-  /// What the request says about it alone.
+  /// Checks the id, the number of sessions, the limits and the isolation; touches no file.
   [[nodiscard]] Result<> check(const SessionSpec& spec) const;
-  /// Any thread, as it waits for file systems.
+  /// Opens the session's directories. Any thread; it blocks on file systems.
   [[nodiscard]] static Result<Session::Root> open_root(std::shared_ptr<const fs::Tree> agents_tree,
                                                        const std::optional<Error>& no_tree,
                                                        const std::string& agent_root, const SessionSpec& spec);

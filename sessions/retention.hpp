@@ -17,7 +17,7 @@ class Retention {
   using Forget = std::move_only_function<void()>;
   Retention(Executor executor, std::size_t most, std::chrono::milliseconds keep_for);
 
-  /// `forget` is called once, when the command's time is over or too many have ended after it.
+  /// Calls `forget` once, when the command's time is over or too many commands have ended after it.
   void add(Forget forget);
 
  private:

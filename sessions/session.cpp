@@ -67,7 +67,7 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
     if (spec.line->size() > ShellScript::kLongestArgument) {
       const std::string fd = std::to_string(ShellScript::kCommandFd);
       process.argv.insert(process.argv.end(), {". /proc/self/fd/" + fd, "sh"});
-      // The shell has the file open under a number of its own when it comes to close this one.
+      // The shell reads the file through a descriptor of its own, so its first line may close this one.
       process.texts[ShellScript::kCommandFd] = "exec " + fd + "<&-\n" + *spec.line;
     } else {
       if (spec.line->starts_with('-') || spec.line->starts_with('+')) process.argv.emplace_back("--");
@@ -83,10 +83,11 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      .tells_start = spec.cwd.has_value(),
                      .dumps = spec.saves_state,
                      .functions = spec_->keep_functions,
-                     // Limits of its own may end the shell, too.
+                     // The command's own limits may end the shell, too.
                      .tells_reading = spec.limits == ResourceLimits{},
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
-  // Not by the start: a directory that is gone must not keep the session from running anything.
+  // Change the directory in the script, not at the spawn: a removed directory must not keep the session from running
+  // commands.
   if (!spec.cwd && cwd() != first_cwd()) {
     script.cwd = cwd();
     script.fallback_cwd = first_cwd();
@@ -142,7 +143,7 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
   }
 
   const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
-  // Who was not looked up must not be taken for the agent's own.
+  // A user that was not looked up must not run as the agent's own user.
   if (user && !found) found = fail(Errc::user_not_found, "user \"" + *user + "\" was not looked up");
   const std::shared_ptr<const Credentials> own = supervisor_.own_user();
   std::reference_wrapper<const Credentials> credentials = *own;
@@ -177,7 +178,7 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
   if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
   environment.complete(credentials, process.user.has_value(), shell, spec.terminal.has_value());
   const bool chose_home = defaults_.env.contains("HOME") || spec_->env.contains("HOME") || spec.env.contains("HOME");
-  // What programs keep there (git's settings, caches) they could not write.
+  // Programs write files (git's settings, caches) to HOME, and this user may not write to "/".
   if (!chose_home && environment.get("HOME") == "/" && !may_write_to_root(credentials)) {
     environment.set("HOME", root_.path);
   }
@@ -257,7 +258,7 @@ void Session::forget(const std::string& id) {
   if (found == commands_.end()) return;
   const auto place = found->second;
   commands_.erase(found);
-  order_.erase(place);  // last: it holds the id that the entry was found by
+  order_.erase(place);  // last: the key refers to the command's id
 }
 
 Task<Result<>> Session::erase(std::string id) {
@@ -329,7 +330,7 @@ Task<> Session::close(Cause cause) {
   Deadline limit{supervisor_.executor, [&all, cause] {
                    for (const auto& command : all) command->kill(cause);
                  }};
-  // A drain has a limit of its own, for all sessions together.
+  // A drain has its own limit for all sessions together.
   if (cause == Cause::session_deleted) limit.expires_after(supervisor_.limits.session_grace);
   for (const auto& command : all) co_await command->gone();
   commands_.clear();

@@ -15,16 +15,16 @@ namespace {
 constexpr std::chrono::milliseconds kTrialTime{10'000};
 struct TrialLine {
   std::string_view text;
-  int status;  ///< as which it ends where it was run
+  int status;  ///< exit status of a suitable shell
 };
-/// What differs between shells that take a line in sh's language: whether the second finds what the first has left.
+/// In a suitable shell the second line finds the state that the first left.
 constexpr std::array kStatefulLines{TrialLine{"cd /; skiff_trial=1", 0},
                                     TrialLine{R"(test "$PWD:$skiff_trial" = /:1)", 0}};
 constexpr std::array kLoginLines{TrialLine{"exit 71", 71}};
-/// Of shells that are not there any more, or were changed.
+/// Bounds the set, which also holds shells that were since changed or removed.
 constexpr std::size_t kMostPassed = 64;
 
-/// What makes another trial necessary; empty where the file can't be looked at.
+/// Key of a passed trial: the shell's file and what the session needs. Empty if stat(2) fails.
 std::string trial_key(const std::string& shell, const SessionSpec& wanted) {
   struct stat file{};
   if (::stat(shell.c_str(), &file) != 0) return {};
@@ -93,7 +93,7 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
   spec.stateful_shell = wanted.stateful_shell;
   spec.isolation = wanted.isolation;
   spec.limits = wanted.limits;
-  // Nothing that a person has for other lines is run: no ENV, no BASH_ENV, no profile of the home.
+  // Keep the user's start files out of the trial: no ENV, no BASH_ENV, no profile in HOME.
   spec.env_inherit = false;
   spec.env["HOME"] = "/nonexistent";
   Session::Root opened{.path = std::move(root), .tree = nullptr, .rules = std::move(rules)};
@@ -117,7 +117,7 @@ Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root, std::shared
     line.kill_grace = std::chrono::milliseconds{0};
     line.keep_bytes = std::size_t{4} << 10U;
     auto started = session->start(std::move(line), user);
-    // Whose commands can't be started is told so by each of them.
+    // If a command cannot be started, each later command reports why.
     if (!started) break;
     const std::shared_ptr<Command> command = started->command;
     co_await command->gone();

@@ -10,19 +10,19 @@
 
 namespace skiff::sessions {
 
-/// Finds out, by running them, whether shells can do what a session wants of its own: keep its state from line to line
-/// (`stateful`), or be a login shell. A name says nothing: /bin/sh may be any of them. Reactor thread only.
+/// Runs a session's shell to find out whether it can do what the session needs: keep its state from line to line
+/// (`stateful_shell`), or be a login shell. The name is not enough: /bin/sh may be any shell. Reactor thread only.
 class ShellTrial {
  public:
   ShellTrial(Supervisor& supervisor, IdLedger& ledger, Session::Defaults& defaults)
       : supervisor_{supervisor}, ledger_{ledger}, defaults_{defaults} {}
 
-  /// Runs nothing for a session that wants neither, for a shell that has passed, and while no command may be started.
-  /// It has the session's isolation and limits, but no variables, and no home, of it. Errors: shell_unsuitable,
-  /// draining.
+  /// Tries the shell of `wanted`. Runs nothing for a session that needs neither feature, for a shell that has passed
+  /// before, or while no command may be started. The trial has the session's user, isolation and limits, but not its
+  /// variables or home. Errors: shell_unsuitable, draining.
   [[nodiscard]] Task<Result<>> pass(SessionSpec wanted, std::string root, std::shared_ptr<const Ruleset> rules);
 
-  /// From now on nothing is run. The sessions of the trials that go on: their caller ends them.
+  /// Refuses further trials. Returns the sessions of the trials that are running; the caller ends them.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> close();
 
  private:
@@ -33,7 +33,7 @@ class ShellTrial {
   Session::Defaults& defaults_;
   bool closed_ = false;
   std::list<std::shared_ptr<Session>> running_;
-  std::set<std::string> passed_;  ///< by the file and what was wanted
+  std::set<std::string> passed_;  ///< keys of `trial_key`
 };
 
 }  // namespace skiff::sessions

@@ -29,7 +29,7 @@ Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, S
 
 void give_up_start(const AnnouncedSpawn& start) {
   pid_t pid = 0;
-  // Until its start is concluded, on this thread, nobody reaps it: the number is its own.
+  // The process is not reaped before `conclude_spawn`, on this thread, so the pid is still its own.
   if (!start->compare_exchange_strong(pid, kGivenUp) && pid > 0) ::kill(pid, SIGKILL);
 }
 

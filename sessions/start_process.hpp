@@ -13,17 +13,17 @@ namespace skiff::sessions {
 
 struct Supervisor;
 
-/// Starts a process and tells the reaper. Returns its pid, or at which stage it failed; `ended` is called once, from
-/// the reactor, later, and `leader` says whose the pid is; may be null. Reactor thread only; cancellation does not
-/// interrupt it. `start` is set while a process is being made, for `give_up_start`; may be null, else outlives the
-/// call.
+/// Starts a process and registers it with the reaper. Returns its pid, or the stage that failed. `ended` is called
+/// once, later, on the reactor. `leader`, if not null, receives the pid. `start`, if not null, is set while the process
+/// is being created, for `give_up_start`, and outlives the call. Reactor thread only; cancellation does not interrupt
+/// the start.
 [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
                                                                      Reaper::Handler ended,
                                                                      std::shared_ptr<Leader> leader,
                                                                      AnnouncedSpawn* start = nullptr);
 
-/// A start that has not begun fails with ECANCELED; one that hangs in exec is killed, and counts as started. To be
-/// repeated until `start_process` returns: it may be just between the two.
+/// Gives a start up: one that has not begun fails with ECANCELED; one that hangs in exec is killed and counts as
+/// started. Repeat it until `start_process` returns: the start may be between the two.
 void give_up_start(const AnnouncedSpawn& start);
 
 }  // namespace skiff::sessions

@@ -26,24 +26,24 @@
 
 namespace skiff::sessions {
 
-/// Bounds and times that hold for every command; the settings of the same names say what they mean.
+/// Bounds and times that hold for every command; the settings of these names describe them.
 struct SupervisorLimits {
   std::size_t live_commands = 512;
   std::size_t ended_commands = 1000;
   std::chrono::milliseconds ended_ttl{std::chrono::hours{1}};
   std::chrono::milliseconds kill_grace{2000};
   std::chrono::milliseconds kill_patience{5000};
-  std::chrono::milliseconds session_grace{10'000};  ///< what the commands of a deleted session have, whatever theirs is
+  std::chrono::milliseconds session_grace{10'000};  ///< longest grace of the commands of a deleted session
   std::chrono::milliseconds exit_drain{150};
   std::size_t keep_bytes = std::size_t{8} << 20U;
   std::size_t sessions = 1000;
   std::size_t remembered_ids = 100'000;
   std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};
-  std::string cgroup = "none";  ///< where commands with limits get a cgroup: see `CgroupHome`
+  std::string cgroup = "none";  ///< where commands with limits get a cgroup (see `CgroupHome`)
   rlim_t open_files = 1024;     ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
 };
 
-/// What all commands share: the threads that spawn, the one reaper, the output budget, and the owner of their
+/// The objects that all commands share: spawn threads, the reaper, the output budget, and the owner of their
 /// coroutines.
 struct Supervisor {
   Supervisor(Executor on, BlockingPool& disk_pool, BlockingPool& long_work_pool, SupervisorLimits bounds,
@@ -68,7 +68,8 @@ struct Supervisor {
     if (--live == 0 && live_changed) live_changed();
   }
 
-  /// Whom commands run as. passwd is looked at again each second in which one starts, and none waits for that.
+  /// The agent's own user; commands without a user run as it. At most once a second it is looked up again in the
+  /// background; no command waits for that.
   [[nodiscard]] std::shared_ptr<const Credentials> own_user() {
     if (!looking_at_user && std::chrono::steady_clock::now() - user_looked_at >= std::chrono::seconds{1}) {
       tasks.spawn("passwd", look_at_user(this));
@@ -92,16 +93,16 @@ struct Supervisor {
     self->current_user = co_await self->spawner.threads().run(std::move(look));
   }
 
-  /// True when the kernel's count of processes killed for lack of memory, `now`, has grown since the last call: asked
-  /// when one got a SIGKILL that nobody here sent.
+  /// True when `now`, the kernel's count of OOM kills, has grown since the last call. Called when a command got a
+  /// SIGKILL that the agent did not send.
   [[nodiscard]] bool out_of_memory(std::optional<std::uint64_t> now) {
     if (!now || *now <= oom_kills) return false;
     oom_kills = *now;
     return true;
   }
 
-  /// Held while a command's end waits for a look at all processes. Null when many do so already: none is to be late for
-  /// that.
+  /// Held while a command's end waits for a scan of all processes. Null when 8 commands do so already: the scan is then
+  /// skipped, so that no end is late.
   [[nodiscard]] std::shared_ptr<void> look_for_holders() {
     if (holder_looks == kMostHolderLooks) return nullptr;
     ++holder_looks;
@@ -111,14 +112,14 @@ struct Supervisor {
 
   Executor executor;
   BlockingPool& disk;
-  BlockingPool& long_work;  ///< what may take long
+  BlockingPool& long_work;  ///< for work that may take long
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
-  ProcessLooks ending{"skiff-ending"};       ///< for what ends commands, and the files of cgroups
-  ProcessLooks looks{"skiff-looks"};         ///< for what clients ask to see
-  BlockingPool holders{"skiff-holders", 1};  ///< for looks at the descriptors of all processes
-  std::size_t holder_looks = 0;              ///< under way, or waiting for their turn
+  ProcessLooks ending{"skiff-ending"};       ///< for ending commands, and the files of cgroups
+  ProcessLooks looks{"skiff-looks"};         ///< for clients' queries
+  BlockingPool holders{"skiff-holders", 1};  ///< for scans of the descriptors of all processes
+  std::size_t holder_looks = 0;              ///< scans that run or wait for their turn
   Spawner spawner;
   Reaper reaper;
   OutputBudget budget;
@@ -132,9 +133,10 @@ struct Supervisor {
   bool looking_at_user = false;
   std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
-  std::size_t live = 0;                    ///< commands that are starting or running, or whose pipes are still open
-  std::function<void()> live_changed;      ///< called when `live` became 0 or is no longer 0; may be empty
-  std::function<Result<>()> before_start;  ///< asked before a command starts, which its error refuses; may be empty
+  std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
+  std::function<void()> live_changed;  ///< called when `live` became 0 or is no longer 0; may be empty
+  std::function<Result<>()>
+      before_start;  ///< called before a command starts; its error refuses the command; may be empty
 };
 
 }  // namespace skiff::sessions

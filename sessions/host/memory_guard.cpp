@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// About twice what two cores can take from the kernel by touching fresh pages.
+/// About twice the rate at which two cores can touch fresh pages.
 constexpr double kFastestGrowth = 4.0 * 1024 * 1024 * 1024;  // bytes a second
 
 }  // namespace
@@ -58,7 +58,7 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   Options options;
   std::function<void(MemoryUse)> reached;
   Timer timer;
-  unsigned run = 0;  ///< odd while started; a look that was planned by an earlier run does nothing
+  unsigned run = 0;  ///< odd while started; a look that an earlier run planned does nothing
 
   void look_after(std::chrono::milliseconds time) {
     timer.expires_after(time);
@@ -68,7 +68,7 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   }
 
   void look() {
-    // The files are the kernel's, which may add up the whole cgroup for each.
+    // Read on a thread: the kernel may add up the whole cgroup for each of these files.
     thread.post([self = shared_from_this(), started = run, working = asio::make_work_guard(executor)]() mutable {
       std::optional<MemoryUse> use;
       bool looked = true;

@@ -15,10 +15,10 @@
 
 namespace skiff::sessions {
 
-/// What the container's memory controller says, in bytes.
+/// The memory use of the container's cgroup, in bytes.
 struct MemoryUse {
-  std::uint64_t used = 0;   ///< the working set, as kubelet reckons it: usage less the inactive file cache
-  std::uint64_t limit = 0;  ///< 0: none
+  std::uint64_t used = 0;   ///< the working set as kubelet computes it: usage minus the inactive file cache
+  std::uint64_t limit = 0;  ///< 0: no limit
 
   [[nodiscard]] double share() const noexcept {
     return limit == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(limit);
@@ -29,22 +29,23 @@ struct MemoryUse {
 /// controller).
 class MemoryGauge {
  public:
-  /// `root` is put before /proc and /sys/fs/cgroup: for tests.
+  /// `root` is a prefix for /proc and /sys/fs/cgroup, for tests.
   explicit MemoryGauge(const std::filesystem::path& root = "/");
 
-  /// Of this cgroup or one above it: whichever is nearest to its limit. Nothing where no memory controller is mounted.
+  /// The use of this cgroup or of one above it, whichever is nearest to its limit. Empty when no memory controller is
+  /// mounted.
   [[nodiscard]] std::optional<MemoryUse> read() const;
-  /// How many processes the kernel has killed here for lack of memory. Nothing where it doesn't count them.
+  /// The number of processes that the OOM killer has killed in this cgroup. Empty when the kernel does not count them.
   [[nodiscard]] std::optional<std::uint64_t> oom_kills() const;
 
  private:
   std::optional<CgroupDirectory> directory_;
 };
 
-/// Keeps the container's OOM killer from ending the agent with its commands (kubelet sets memory.oom.group): looks at
-/// the memory's use while commands live, each second when there is plenty and up to each 50 ms when it gets scarce, and
-/// calls its owner when `percent` of the limit is reached, so that the largest command can be ended. Reactor thread
-/// only; the looks are made by another one.
+/// Keeps the OOM killer from ending the agent together with its commands (kubelet sets memory.oom.group). It reads the
+/// memory use while commands live, every `slowest` when there is plenty and up to every `fastest` when it gets scarce.
+/// It calls its owner when `percent` of the limit is reached, so that the owner can end the largest command. Reactor
+/// thread only; the reads run on another thread.
 class MemoryGuard {
  public:
   struct Options {
@@ -52,21 +53,22 @@ class MemoryGuard {
     std::chrono::milliseconds slowest{1000};
     std::chrono::milliseconds fastest{50};
   };
-  /// `reached` is called from the reactor at each look that finds the limit reached; what it ended may need several
-  /// looks to give its memory back, so it must not end a second command while the first is still going. `thread` looks,
-  /// and outlives the guard.
+  /// `reached` is called on the reactor after each look that finds `percent` reached. A command that it ends may need
+  /// several looks to free its memory, so it must not end a second one before the first is gone. `thread` reads the
+  /// files, and outlives the guard.
   MemoryGuard(Executor executor, BlockingPool& thread, MemoryGauge gauge, Options options,
               std::function<void(MemoryUse)> reached);
   ~MemoryGuard();
   MemoryGuard(const MemoryGuard&) = delete;
   MemoryGuard& operator=(const MemoryGuard&) = delete;
 
-  /// Looks at once, then goes on looking until `stop()`. Does nothing where there is no limit, or when already started.
+  /// Looks at once, and then again and again until `stop()`. Does nothing when already started; the first look stops
+  /// the guard if there is no limit.
   void start();
   void stop();
 
-  /// How long until the next look: shorter as the part that is free shrinks, so that a fast writer can't use it up
-  /// between.
+  /// The time until the next look. It shrinks with the free memory, so that a fast writer cannot use it up between two
+  /// looks.
   [[nodiscard]] static std::chrono::milliseconds period(MemoryUse use, const Options& options) noexcept;
 
  private:
@@ -74,8 +76,8 @@ class MemoryGuard {
   std::shared_ptr<State> state_;
 };
 
-/// The resident memory of all processes of each tree, in bytes, in one pass over /proc. Shared pages count once a
-/// process.
+/// The resident memory of all processes of each tree, in bytes, in one pass over /proc. Shared pages count once for
+/// each process.
 [[nodiscard]] std::vector<std::uint64_t> memory_of_each(const std::vector<Tree>& trees);
 
 }  // namespace skiff::sessions

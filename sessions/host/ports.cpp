@@ -25,7 +25,7 @@ std::optional<Number> parsed(std::string_view text, int base = 10) {
   return value;
 }
 
-/// Hex digits, eight for each 32-bit word of the address in the machine's own order.
+/// Parses an address: eight hex digits for each 32-bit word, in the byte order of the machine.
 std::optional<std::string> address_of(std::string_view hex) {
   std::array<std::uint32_t, 4> words{};
   if (hex.size() != 8 && hex.size() != 32) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<std::string> address_of(std::string_view hex) {
   return text.data();
 }
 
-/// "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode ..."
+/// Parses "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode ...".
 std::optional<ListeningPort> parse_line(const std::string& line) {
   std::istringstream in{line};
   std::array<std::string, 10> words;
@@ -66,7 +66,7 @@ void read_table(const std::filesystem::path& file, std::vector<ListeningPort>& i
   }
 }
 
-/// "socket:[12345]"
+/// Parses "socket:[12345]".
 std::optional<std::uint64_t> socket_inode(std::string_view link) {
   constexpr std::string_view kSocket = "socket:[";
   if (!link.starts_with(kSocket) || !link.ends_with(']')) return std::nullopt;

@@ -17,12 +17,12 @@ struct ListeningPort {
   bool ipv6 = false;
   uid_t uid = 0;
   std::uint64_t inode = 0;
-  std::optional<pid_t> pid = {};  ///< the first process that holds it; absent when none that may be looked at does
-  std::string process = {};       ///< its comm
+  std::optional<pid_t> pid = {};  ///< the first process that holds it; absent when no readable process does
+  std::string process = {};       ///< the process's comm
 };
 
-/// Every listening TCP socket of this network namespace, by port (proc_net_tcp(5)). Goes through the descriptors of
-/// every process that may be looked at, so run it on a pool's thread. `root` is put before /proc: for tests.
+/// Every listening TCP socket of this network namespace, by port (proc_net_tcp(5)). It reads the descriptors of every
+/// readable process, so run it on a pool's thread. `root` is a prefix for /proc, for tests.
 [[nodiscard]] std::vector<ListeningPort> listening_ports(const std::filesystem::path& root = "/");
 
 }  // namespace skiff::sessions

@@ -17,7 +17,7 @@ void take_least(std::optional<std::uint64_t>& least, std::optional<std::uint64_t
   if (other) least = std::min(least.value_or(*other), *other);
 }
 
-/// "max 100000" or "150000 100000": microseconds of cpu time in each period.
+/// Parses "max 100000" or "150000 100000": microseconds of CPU time and of the period.
 std::optional<std::uint64_t> quota_of_version2(const std::filesystem::path& file) {
   std::ifstream in{file};
   std::uint64_t quota = 0;
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> quota_of_version2(const std::filesystem::path& file
   return quota * 1000 / period;
 }
 
-/// A quota of -1 is none, and is not a number here.
+/// A quota of -1 means no quota.
 std::optional<std::uint64_t> quota_of_version1(const std::filesystem::path& directory) {
   std::ifstream in{directory / "cpu.cfs_quota_us"};
   std::int64_t quota = -1;

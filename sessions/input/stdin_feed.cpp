@@ -19,7 +19,7 @@ std::unexpected<Error> closed() {
 
 }  // namespace
 
-/// Holds the right to write; gives it on when it goes, also on cancellation.
+/// Holds the right to write. Its destructor passes the right on, also on cancellation.
 class StdinFeed::Turn {
  public:
   explicit Turn(StdinFeed& feed) : feed_{feed} { feed_.busy_ = true; }

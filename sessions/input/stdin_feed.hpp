@@ -19,12 +19,13 @@ class StdinFeed {
   /// `sink` is a non-blocking pipe end, or the master of the command's terminal.
   StdinFeed(Executor executor, UniqueFd sink, bool terminal);
 
-  /// Writes all of `bytes` and answers the offset after them. With `offset` (count of bytes written so far) a repeat is
-  /// exact: what was already taken is skipped. Errors: stdin_closed; stdin_offset_mismatch when `offset` lies ahead. A
-  /// cancelled write may have been taken in part: `offset()` tells.
+  /// Writes all of `bytes` and returns the offset after them. With `offset`, the count of bytes written before, a
+  /// repeated write skips the bytes that were already written. Errors: stdin_closed; stdin_offset_mismatch when
+  /// `offset` lies ahead. A cancelled write may have written some bytes; `offset()` counts them.
   [[nodiscard]] Task<Result<std::uint64_t>> write(Slice bytes, std::optional<std::uint64_t> offset);
 
-  /// End of file after what was written before: closes the pipe, or types the terminal's end-of-file character.
+  /// Signals end of file after the bytes written before: closes the pipe, or types the terminal's end-of-file
+  /// character.
   [[nodiscard]] Task<Result<>> finish();
 
   /// Closes at once; waiting writers end with stdin_closed.

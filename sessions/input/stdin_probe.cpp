@@ -27,8 +27,8 @@ struct Blocked {
   std::array<std::uint64_t, 6> arguments{};
 };
 
-/// From /proc/PID/syscall: "0 0x0 0x7ffd... ...", or "running". It shows the first thread only, which is the one that
-/// reads in shells and in nearly everything that asks questions.
+/// Parses /proc/PID/syscall: "0 0x0 0x7ffd... ...", or "running". The file shows the first thread only, which is the
+/// one that reads in shells and in nearly all interactive programs.
 std::optional<Blocked> blocked_in(pid_t pid) {
   const UniqueFd file{::open(("/proc/" + std::to_string(pid) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<Blocked> blocked_in(pid_t pid) {
   return blocked;
 }
 
-/// The descriptor whose input the process waits for, if it waits for nothing else.
+/// The descriptor whose input the process waits for, if it waits for this one only.
 std::optional<int> awaited_descriptor(pid_t pid, const Blocked& blocked) {
   const auto& arguments = blocked.arguments;
   switch (blocked.number) {
@@ -60,7 +60,7 @@ std::optional<int> awaited_descriptor(pid_t pid, const Blocked& blocked) {
     case SYS_select:
 #endif
     case SYS_pselect6:
-      // Descriptors below 1: that is stdin, or nothing.
+      // nfds is 1: the set contains stdin or nothing.
       if (arguments[0] == 1 && arguments[1] != 0) return 0;
       return std::nullopt;
 #ifdef SYS_poll
@@ -86,8 +86,8 @@ bool is_input(pid_t pid, int fd, ino_t inode) {
   if (!leads_to_pipe_or_device(path) || ::stat(path.c_str(), &info) != 0) return false;
   if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) return info.st_ino == inode;
   if (!S_ISCHR(info.st_mode)) return false;
-  // A password prompt opens /dev/tty (5, 0), which for a command with a terminal is that terminal. Otherwise a terminal
-  // has one of the majors of devpts; other devices' inode numbers mean something else.
+  // A password prompt opens /dev/tty (5, 0), which for a command with a terminal is that terminal. Other terminals have
+  // one of the majors of devpts. The inode number of another device may be equal by chance.
   if (info.st_rdev == makedev(5, 0)) return true;
   return major(info.st_rdev) >= 136 && major(info.st_rdev) <= 143 && info.st_ino == inode;
 }

@@ -65,7 +65,7 @@ void OutputBudget::State::relieved() {
     if (log.disk_is_behind) log.retain();
     log.wake_producer();
   }
-  // What could not go while the disk was behind can go now.
+  // Chunks that had to stay while the disk was behind can go now.
   if (over()) enforce();
 }
 

@@ -14,7 +14,7 @@ bool Turns::take() {
   return true;
 }
 
-/// Once everything that is ready now has been served, the next one is woken.
+/// Wakes the next caller once everything that is ready now has run.
 void Turns::pass_on() {
   taken_ = true;
   boost::asio::post(executor_, [this, alive = std::weak_ptr{alive_}] {

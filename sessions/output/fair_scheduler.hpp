@@ -8,9 +8,9 @@
 
 namespace skiff::sessions {
 
-/// Who moves bytes next, when many have many to move: one at a time, in the order they asked, and whatever else is
-/// ready comes in between: the other kind of mover, a health check, a new request. So a thousand readers of a command
-/// do not hold it up, and nobody waits for a whole round of them. Reactor thread only.
+/// Turns for coroutines that move many bytes. One has its turn at a time, in the order of the calls, and all other
+/// ready work (the other kind of mover, a health check, a new request) runs between two turns. So a thousand readers of
+/// a command do not hold it up, and no other work waits for a whole round of readers. Reactor thread only.
 class Turns {
  public:
   static constexpr std::size_t kMost = std::size_t{256} << 10U;
@@ -18,14 +18,14 @@ class Turns {
 
   explicit Turns(Executor executor) : executor_{executor}, next_{executor} {}
 
-  /// Ends when it is the caller's turn, which lasts until it suspends; at once when nobody else had one just now.
+  /// Ends when it is the caller's turn, which lasts until the caller suspends. Ends at once if no turn is being taken.
   [[nodiscard]] Task<> next();
-  /// The same without waiting. False: it is not the caller's turn.
+  /// Takes a turn without waiting; false if it is not the caller's turn.
   [[nodiscard]] bool take();
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
-  /// What may be moved in a turn: large blocks while few wait, small ones while many do.
+  /// Bytes that may be moved in a turn: `kMost` while few callers wait, down to `kLeast` while many do.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return std::clamp(2 * kMost / std::max<std::size_t>(next_.waiting(), 1), kLeast, kMost);
   }

@@ -21,7 +21,7 @@ OutputLog::State::State(Executor executor_of_log, OutputBudget::State& budget_of
 }
 
 OutputLog::State::~State() {
-  // Giving the memory back may look at all logs that are linked.
+  // Unlink first: freeing the memory visits all linked logs.
   unlink();
   store.reset();
 }
@@ -56,7 +56,7 @@ void OutputLog::State::wake_producer() {
 }
 
 void OutputLog::State::join(Cursor::State& reader) {
-  // Where nothing waits there is no such right.
+  // A log that never waits gives no reader this right.
   if (!may_wait()) return;
   reader.lossless = true;
   reader.took_at = std::chrono::steady_clock::now();
@@ -152,10 +152,10 @@ Task<> OutputLog::room() {
   if (!state_->must_wait()) co_return;
   const auto self = shared_from_this();
   State& log = *state_;
-  // The patience of lossless readers runs only while somebody waits for them.
+  // The patience with lossless readers runs only while a producer waits for them.
   struct Waiting {
     explicit Waiting(State& waiting) : log{waiting} {
-      // A command's pipes have a pump each: the patience counts from when the first of them waits.
+      // Each pipe of a command has a pump; the patience starts when the first of them waits.
       if (log.producers_waiting++ == 0) log.waits_since = std::chrono::steady_clock::now();
     }
     ~Waiting() { --log.producers_waiting; }
@@ -164,7 +164,7 @@ Task<> OutputLog::room() {
     State& log;
   } const waiting{log};
   Deadline patience{log.executor, [&] { patience.expires_after(log.lapse()); }};
-  // `block` waits for the next lossless reader too, so taking the right from this one would change nothing.
+  // `block` also waits for the next lossless reader, so taking the right from this one would change nothing.
   if (log.options.overflow != Overflow::block) patience.expires_after(log.budget.limits.lossless_patience);
   while (log.must_wait()) co_await log.room.wait();
 }

@@ -19,26 +19,26 @@ namespace skiff::sessions {
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
-/// What happens when a command writes more than its log may keep.
+/// The action when a command writes more than its log may keep.
 enum class Overflow : std::uint8_t {
-  automatic,  ///< wait for a lossless reader while there is one, else keep the head and the newest bytes
+  automatic,  ///< wait while there is a lossless reader, else keep the head and the newest bytes
   drop,       ///< never wait: keep the head and the newest bytes
-  block,      ///< wait, also while no lossless reader is there yet
-  kill,       ///< the command's tree is ended (`overflowed()` turns true)
+  block,      ///< wait, also while there is no lossless reader yet
+  kill,       ///< ask for the end of the command's tree (`overflowed()` turns true)
 };
 
-/// The memory and disk that all logs share. When the memory is used up, logs are evicted in this order: what ended logs
-/// have behind their heads, the earliest end first; the same of running logs, the largest first; the heads of ended
-/// logs. Bytes that a lossless reader was promised are never evicted: its producer waits. Outlives all logs. Reactor
-/// thread only.
+/// The memory and disk that all logs share. When the memory is used up, output is evicted in this order: the tails of
+/// ended logs (what follows the head), the earliest end first; the tails of running logs, the largest first; the heads
+/// of ended logs. Bytes that a lossless reader has yet to read are never evicted: the producer waits. Outlives all
+/// logs. Reactor thread only.
 class OutputBudget {
  public:
   struct Limits {
-    std::size_t memory_bytes;       ///< of all logs together
-    std::filesystem::path spool;    ///< directory for what no longer fits in memory; empty: none
-    std::uint64_t spool_bytes = 0;  ///< quota of all logs together
+    std::size_t memory_bytes;       ///< for all logs together
+    std::filesystem::path spool;    ///< directory for output that no longer fits in memory; empty: none
+    std::uint64_t spool_bytes = 0;  ///< quota for all logs together
     std::chrono::milliseconds lossless_patience{
-        30'000};  ///< a lossless reader that takes nothing this long loses that right
+        30'000};  ///< a lossless reader that reads nothing for this long loses that right
   };
   OutputBudget(Executor executor, BlockingPool& disk, Limits limits);
   ~OutputBudget();
@@ -48,7 +48,7 @@ class OutputBudget {
   [[nodiscard]] std::size_t memory_used() const noexcept;
   [[nodiscard]] std::uint64_t spool_used() const noexcept;
   [[nodiscard]] const OutputCounts& counts() const noexcept;
-  /// Ends when nothing is being written to disk. Await it before the destructor: only with a spool does it ever wait.
+  /// Ends when nothing is being written to disk. Await it before the destructor; it waits only with a spool.
   [[nodiscard]] Task<> drain();
 
   struct State;
@@ -63,29 +63,28 @@ struct LogItem {
   enum class Kind : std::uint8_t { output, gap, exit, end };
   Kind kind = Kind::output;
   std::uint64_t offset = 0;  ///< of the first byte
-  std::uint64_t next = 0;    ///< where to go on after this item
+  std::uint64_t next = 0;    ///< offset after this item
   Stream stream = Stream::out;
   bool late = false;  ///< written after the leader had ended
   WallTime time{};
-  Slice bytes;  ///< kind output: one stream's contiguous bytes, `next - offset` of them
+  Slice bytes;  ///< kind output: `next - offset` contiguous bytes of one stream
 };
 
 /// Both streams' totals, known when every pipe is at its end.
 struct OutputTotals {
   std::uint64_t out = 0;
   std::uint64_t err = 0;
-  std::string out_sha256;  ///< lower hex; empty unless asked for
+  std::string out_sha256;  ///< lower-case hex; empty without `Options::checksum`
   std::string err_sha256;
 };
 
-/// The append-only record of everything one command said, and of how it ended. One producer; any number of cursors,
-/// each at its own offset; only a lossless cursor can make the producer wait, no other holds anything up. Bytes are
-/// never copied to be read: items share the log's segments. Reactor thread only. Held by shared_ptr: a log lives as
-/// long as a reader.
+/// The append-only log of a command's output and its end. It has one producer and any number of cursors, each at its
+/// own offset. Only a lossless cursor can make the producer wait. Reading copies no bytes: items share the log's
+/// segments. Reactor thread only. Held by shared_ptr: a log lives as long as a reader.
 class OutputLog : public std::enable_shared_from_this<OutputLog> {
  public:
   struct Options {
-    std::size_t keep_bytes;  ///< kept in memory; at least 128 KiB, the head's 64 KiB included
+    std::size_t keep_bytes;  ///< kept in memory; at least 128 KiB, including the head of 64 KiB
     Overflow overflow = Overflow::automatic;
     bool checksum = false;
   };
@@ -98,27 +97,27 @@ class OutputLog : public std::enable_shared_from_this<OutputLog> {
 
   // --- the producer ---
 
-  /// Room to read into, good for one `append`, with no suspension between the two: it may be a block that all logs
-  /// share. So a log without output has no memory for it. At most 256 KiB, 64 KiB when `keep_bytes` is below 2 MiB.
+  /// Room for one `append`. Do not suspend between the two calls: the room may be a block that all logs share, so that
+  /// a log without output needs no memory. At most 256 KiB; 64 KiB when `keep_bytes` is below 2 MiB.
   [[nodiscard]] std::span<char> prepare();
-  /// Takes the first `size` bytes of what `prepare()` gave as the next output of `stream`.
+  /// Appends the first `size` bytes of the room to the output of `stream`.
   void append(Stream stream, std::size_t size, bool late);
   /// True while the producer must leave bytes in the pipe (see `Overflow`).
   [[nodiscard]] bool must_wait() const noexcept;
-  /// The producer must wait, and nobody is there who could end that: `block` without a lossless reader.
+  /// True when the producer must wait and no reader can end the wait: `block` without a lossless reader.
   [[nodiscard]] bool waits_for_nobody() const noexcept;
   /// Ends when `must_wait()` no longer holds.
   [[nodiscard]] Task<> room();
   /// True once `Overflow::kill` asks for the command's end.
   [[nodiscard]] bool overflowed() const noexcept;
-  /// Stops all waiting for good (the command is being killed: its last bytes must drain).
+  /// Stops all waiting for good: the command is being killed, and its last bytes must drain.
   void stop_waiting();
   /// Appends the `exit` record. Once.
   void exit(ExitStatus status);
   /// Appends the `end` record: no byte follows. Once, after `exit`.
   void end();
 
-  // --- what anybody may ask ---
+  // --- for every caller ---
 
   [[nodiscard]] std::uint64_t first_kept() const noexcept;  ///< smallest offset that is not in a gap
   [[nodiscard]] std::uint64_t next_offset() const noexcept;
@@ -131,8 +130,8 @@ class OutputLog : public std::enable_shared_from_this<OutputLog> {
   [[nodiscard]] Task<> exited();
   /// Ends when the log has changed since the call (bytes, exit or end), or at `wake()`.
   [[nodiscard]] Task<> changed();
-  /// Ends the waits of readers (`Cursor::ready`, `changed`) although nothing happened here: for who waits for something
-  /// else, too.
+  /// Ends the waits of readers (`Cursor::ready`, `changed`) although the log has not changed, for readers that also
+  /// wait for something else.
   void wake();
 
   struct State;
@@ -142,11 +141,11 @@ class OutputLog : public std::enable_shared_from_this<OutputLog> {
   std::unique_ptr<State> state_;
 };
 
-/// A reader's place in a log.
+/// A reader's position in a log.
 class Cursor {
  public:
   struct Options {
-    std::uint64_t from = 0;  ///< above the end: waits until the log gets there
+    std::uint64_t from = 0;  ///< beyond the end: waits until the log gets there
     std::optional<Stream> only;
     bool lossless = false;
   };
@@ -156,11 +155,11 @@ class Cursor {
   ~Cursor();
 
   /// The next item if it is in memory, with at most `max_bytes` (>= 1) of output. An `exit` item comes once, an `end`
-  /// item once and last. What `only` leaves out is skipped without a gap.
+  /// item once and last. The other stream's bytes are skipped without a gap when `only` is set.
   [[nodiscard]] std::optional<LogItem> next(std::size_t max_bytes);
-  /// Ends when `next` may have something: after an append, or when spilled bytes were brought back from disk.
+  /// Ends when `next` may return an item: after an append, or when bytes were read back from disk.
   [[nodiscard]] Task<> ready();
-  /// True once `end` was handed out.
+  /// True once `next` has returned the `end` item.
   [[nodiscard]] bool finished() const noexcept;
   [[nodiscard]] std::uint64_t offset() const noexcept;
 

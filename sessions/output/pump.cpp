@@ -16,7 +16,8 @@ namespace skiff::sessions {
 namespace asio = boost::asio;
 namespace {
 
-// A writer of big blocks is up to four times as fast through a big pipe; a small command should not pay for one.
+// A writer of big blocks is up to four times as fast through a big pipe; a small command should not take memory for
+// one.
 constexpr std::size_t kBulkRead = std::size_t{64} << 10U;
 constexpr int kBulkPipe = 1 << 20;
 
@@ -45,7 +46,7 @@ Task<> OutputPump::run() {
         const auto size = static_cast<std::size_t>(got);
         if (!enlarged_ && size >= std::min(kBulkRead, share)) {
           enlarged_ = true;
-          // EPERM: the user's pipe pages are used up (pipe(7), pipe-user-pages-soft); the default size does.
+          // EPERM: the user's pipe pages are used up (pipe(7), pipe-user-pages-soft). The default size is enough then.
           ::fcntl(source_.native_handle(), F_SETPIPE_SZ, kBulkPipe);
         }
         log_->append(stream_, size, late_);
@@ -65,7 +66,7 @@ Task<> OutputPump::run() {
       }
     }
   } catch (const std::bad_alloc&) {
-    // Whoever waits for the end of the pipe must not wait for ever.
+    // Close the pipe below, so that the wait for its end does not last for ever.
     log::error("no memory for a command's output: its pipe is closed");
   }
   at_end_ = true;

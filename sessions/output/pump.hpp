@@ -14,30 +14,31 @@
 
 namespace skiff::sessions {
 
-/// Carries what comes out of one pipe or terminal into a log, by reads of up to a segment, until its end. Reactor
-/// thread only.
+/// Reads one pipe or terminal into a log until its end, up to a segment at a time. Reactor thread only.
 class OutputPump {
  public:
-  /// `source` is non-blocking. `progress` is notified at the end of the pipe and when the leader's bytes are in.
+  /// `source` is non-blocking. `progress` is notified at the end of the pipe, when the leader's bytes have been read,
+  /// and when the log overflows.
   OutputPump(Executor executor, UniqueFd source, Stream stream, std::shared_ptr<OutputLog> log, Event& progress,
              Turns& turns);
 
   /// Runs until end of file. A terminal's EIO counts as its end.
   [[nodiscard]] Task<> run();
 
-  /// The leader has ended: what is in the pipe now is still its own, what comes later need not be waited for.
+  /// Notes that the leader has ended: the bytes in the pipe now are still the leader's; later bytes need not be
+  /// awaited.
   void leader_ended();
   /// From now on bytes are marked late (the exit record has been written).
   void mark_late() noexcept { late_ = true; }
 
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
-  /// At its end, and not given up before.
+  /// True at the end of the pipe, unless it was abandoned.
   [[nodiscard]] bool complete() const noexcept { return at_end_ && !abandoned_; }
   /// True when everything that was in the pipe at `leader_ended()` has been read.
   [[nodiscard]] bool leader_drained() const noexcept { return at_end_ || left_of_leader_ <= 0; }
-  /// Of the pipe; 0 once it is closed.
+  /// Inode of the pipe; 0 once it is closed.
   [[nodiscard]] ino_t inode();
-  /// Gives the pipe up, and with it what is still to come: it is at its end. For processes that can't be ended.
+  /// Closes the pipe and loses what is still to come: for processes that cannot be ended.
   void abandon();
 
  private:

@@ -9,7 +9,7 @@
 namespace skiff::sessions {
 namespace {
 
-// Straight from the system: malloc would move its threshold up at the first free and then keep such blocks in its heap.
+// Map the block: malloc would raise its mmap threshold at the first free and then keep such blocks in its heap.
 char* map_block() {
   for (;;) {
     void* const block =
@@ -17,7 +17,7 @@ char* map_block() {
     if (block != MAP_FAILED) return static_cast<char*>(block);
     const std::new_handler more = std::get_new_handler();
     if (more == nullptr) throw std::bad_alloc{};
-    more();  // throws when there is no more
+    more();  // throws when it can free no more
   }
 }
 
@@ -55,7 +55,7 @@ std::shared_ptr<Segment> SegmentPool::own(char* data, std::size_t capacity) {
 
 char* SegmentPool::take_block() {
   if (blocks_.empty()) {
-    blocks_.reserve(kKeptBlocks);  // so that give_back can't fail
+    blocks_.reserve(kKeptBlocks);  // so that give_back cannot fail
     return map_block();
   }
   char* const block = blocks_.back();

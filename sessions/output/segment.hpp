@@ -9,8 +9,8 @@ namespace skiff::sessions {
 
 class SegmentPool;
 
-/// A block of memory that output is read into and sent from. Shared by the log, its readers and writes to disk; the
-/// last one to let go gives the block back to its pool. Reactor thread only, but for its bytes.
+/// A block of memory that output is read into and sent from. The log, its readers and writes to disk share it; the last
+/// owner returns the block to its pool. Reactor thread only, except its bytes.
 class Segment {
  public:
   Segment(std::shared_ptr<SegmentPool> pool, char* data, std::size_t capacity) noexcept;
@@ -27,13 +27,13 @@ class Segment {
   std::size_t capacity_;
 };
 
-/// Where segments come from. Blocks of the largest size are used again, because fresh pages cost more than the read(2)
-/// that fills them; at most `kKeptBlocks` of them (1 MiB) stay with an idle pool, all else goes back to the system at
-/// once. Held by shared_ptr: it lives as long as the last segment.
+/// Allocates segments. Blocks of the largest size are reused, because fresh pages cost more than the read(2) that fills
+/// them. An idle pool keeps at most `kKeptBlocks` of them and the spare block (1 MiB in all) and returns other memory
+/// to the system at once. Held by shared_ptr: it lives as long as the last segment.
 class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
  public:
   static constexpr std::size_t kLargest = 256 * 1024;
-  static constexpr std::size_t kKeptBlocks = 3;  // and the spare one
+  static constexpr std::size_t kKeptBlocks = 3;  // besides the spare block
 
   /// Throws std::bad_alloc.
   SegmentPool();
@@ -44,13 +44,13 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   /// A segment of `capacity` bytes, 1 to `kLargest`. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<Segment> make(std::size_t capacity);
 
-  /// A block of `kLargest` bytes that belongs to nobody yet. The same until `take_spare`, whoever asks. There always is
-  /// one, so that pipes can be read when memory has run out.
+  /// A block of `kLargest` bytes that no segment owns. All callers get the same block until `take_spare`. It always
+  /// exists, so that pipes can be read when memory has run out.
   [[nodiscard]] std::span<char> spare() noexcept { return {spare_, kLargest}; }
-  /// Makes the block of `spare()`, with what was written into it, a segment. Throws std::bad_alloc.
+  /// Turns the block of `spare()`, with its contents, into a segment. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<Segment> take_spare();
 
-  /// Capacity of all segments that somebody holds.
+  /// Total capacity of all live segments, in bytes.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
 
  private:

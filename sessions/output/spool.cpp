@@ -15,7 +15,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// preadv(2) or pwritev(2) until both spans are done.
+/// Repeats preadv(2) or pwritev(2) until both spans are done; returns an errno, or 0.
 template <class Call>
 int transfer(Call call, std::span<char> first, std::span<char> second, std::uint64_t at) {
   while (!first.empty() || !second.empty()) {
@@ -23,7 +23,7 @@ int transfer(Call call, std::span<char> first, std::span<char> second, std::uint
     const ssize_t count = call(parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno;
-    if (count == 0) return EIO;  // the file ends before what was written to it
+    if (count == 0) return EIO;  // the file ends before the bytes that were written to it
     auto done = static_cast<std::size_t>(count);
     at += done;
     const std::size_t of_first = std::min(done, first.size());
@@ -33,7 +33,7 @@ int transfer(Call call, std::span<char> first, std::span<char> second, std::uint
   return 0;
 }
 
-/// Spans to write from, as iovec wants them: without const.
+/// Removes const, as iovec requires for writing, too.
 std::span<char> writable(std::span<const char> bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size()};
 }
@@ -44,7 +44,7 @@ SpoolFile::SpoolFile(std::shared_ptr<Spool> spool) noexcept : spool_{std::move(s
 
 SpoolFile::~SpoolFile() {
   spool_->used_ -= used_;
-  // Closing it frees its blocks, which takes long for a big file.
+  // Close it on a disk thread: freeing the blocks of a big file takes long.
   if (fd_) spool_->disk_.post([fd = std::move(fd_)]() mutable { fd.reset(); });
 }
 
@@ -53,7 +53,7 @@ Result<> SpoolFile::open() {
   if (fd_) return {};
   const std::string& directory = spool_->directory_.native();
   UniqueFd file{::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
-  // Overlay and network file systems may lack O_TMPFILE; kernels say so with any of these.
+  // Overlay and network file systems may lack O_TMPFILE; kernels report that with any of these.
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
     std::string name = directory + "/output.XXXXXX";
     file.reset(::mkostemp(name.data(), O_CLOEXEC));
@@ -70,7 +70,7 @@ Result<> SpoolFile::write(std::uint64_t at, std::span<const char> first, std::sp
     return ::pwritev(fd_.get(), parts, count, place);
   };
   if (const int error = transfer(call, writable(first), writable(second), at); error != 0) {
-    // What did get written counts for no quota, so it must not stay.
+    // Bytes of a failed write are not counted in the quota, so free their blocks.
     (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
                       static_cast<off_t>(first.size() + second.size()));
     return std::unexpected{system_error(error, "write to a spool file")};

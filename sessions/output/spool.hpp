@@ -20,8 +20,8 @@ namespace skiff::sessions {
 
 class Spool;
 
-/// What one log has on disk: a file without a name, so nothing is left behind however the agent ends. All of it goes
-/// when the object goes. Reactor thread only, except `write` and `read`, which block.
+/// The part of a log on disk: a file without a name, so nothing is left behind however the agent ends. The destructor
+/// frees it. Reactor thread only, except `write` and `read`, which block.
 class SpoolFile {
  public:
   explicit SpoolFile(std::shared_ptr<Spool> spool) noexcept;
@@ -29,9 +29,9 @@ class SpoolFile {
   SpoolFile(const SpoolFile&) = delete;
   SpoolFile& operator=(const SpoolFile&) = delete;
 
-  /// Writes `first` and then `second` at `at`. Any thread. The file is made by the first write.
+  /// Writes `first` and then `second` at `at`. Any thread. The first write creates the file.
   [[nodiscard]] Result<> write(std::uint64_t at, std::span<const char> first, std::span<const char> second);
-  /// Fills both from `at` on. Any thread; only what was written before.
+  /// Fills both spans from `at` on, with bytes that were written before. Any thread.
   [[nodiscard]] Result<> read(std::uint64_t at, std::span<char> first, std::span<char> second) const;
 
   [[nodiscard]] const Spool& spool() const noexcept { return *spool_; }
@@ -44,15 +44,15 @@ class SpoolFile {
   std::mutex opening_;
   UniqueFd fd_;
   std::uint64_t end_ = 0;   // where the next write goes
-  std::uint64_t used_ = 0;  // of the quota
+  std::uint64_t used_ = 0;  // bytes of the quota
   bool warned_ = false;
 };
 
-/// The directory that output goes to when it leaves memory: a quota for all logs, and a bound on what is being written
-/// at any moment. Reactor thread only. `drain()` before the reactor goes.
+/// The directory for output that leaves memory: a quota for all logs, and a bound on the bytes being written at a time.
+/// Reactor thread only. `drain()` before the reactor goes.
 class Spool : public std::enable_shared_from_this<Spool> {
  public:
-  /// Above this many bytes in flight the disk is slower than the commands, and these have to wait.
+  /// With this many bytes in flight the disk is slower than the commands, which then have to wait.
   static constexpr std::size_t kMostInFlight = 8 * 1024 * 1024;
 
   Spool(Executor executor, BlockingPool& disk, std::filesystem::path directory, std::uint64_t quota);
@@ -61,10 +61,10 @@ class Spool : public std::enable_shared_from_this<Spool> {
     std::shared_ptr<SpoolFile> file;
     std::shared_ptr<Segment> segment;  ///< keeps `bytes` alive
     std::span<const char> bytes;
-    std::vector<char> index;  ///< written behind `bytes`
+    std::vector<char> index;  ///< written after `bytes`
   };
-  /// Starts writing and returns where, or nothing when the quota does not allow it. `done(true)` comes from the reactor
-  /// when it is all on disk; after `done(false)` nothing is, and the quota is as before.
+  /// Starts a write and returns its offset in the file, or nothing when the quota does not allow it. `done(true)` is
+  /// called on the reactor when everything is on disk; after `done(false)` nothing is, and the quota is as before.
   [[nodiscard]] std::optional<std::uint64_t> write(Job job, std::move_only_function<void(bool)> done);
 
   [[nodiscard]] bool backlogged() const noexcept { return in_flight_ >= kMostInFlight; }

@@ -15,11 +15,11 @@ namespace {
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMostCoalesced = 64 * kKiB;
 constexpr std::chrono::milliseconds kCoalesceWithin{1};
-// Less than this in the spare block is copied into a segment of the right size, more is kept where it is: the copy
-// costs less than the memory that would be wasted, and a read that is this large comes seldom alone.
+// A shorter read is copied from the spare block into a segment of the right size, which costs less than the memory that
+// would be wasted. A longer read stays in the spare block, which becomes a segment: such reads seldom come alone.
 constexpr std::size_t kWorthASegment = 64 * kKiB;
 
-/// Segments of a log with a small limit are small, so that dropping one is not dropping half of what is kept.
+/// Segments of a log with a small limit are small, so that dropping one does not drop half of the log.
 std::size_t largest_for(std::size_t keep_bytes) {
   return std::clamp(std::bit_floor(keep_bytes / 8), 4 * kKiB, SegmentPool::kLargest);
 }
@@ -52,7 +52,7 @@ std::span<char> OutputStore::room() {
 }
 
 std::size_t OutputStore::read_size(std::size_t keep_bytes) noexcept {
-  // A log that has to copy what it reads reads less at a time.
+  // A log that copies what it reads reads less at a time.
   return largest_for(keep_bytes) == SegmentPool::kLargest ? SegmentPool::kLargest : kWorthASegment;
 }
 
@@ -67,7 +67,7 @@ bool OutputStore::append(Stream stream, std::size_t size, bool late, WallTime ti
     keep(stream, size, late, time);
     return true;
   } catch (const std::bad_alloc&) {
-    // What there is no memory for is missing, as what there is no room for.
+    // Bytes without memory become a gap, like bytes above the limit.
     end_record();
     ++budget_.counts.gaps[0];
     budget_.counts.gap_bytes[0] += end - next_;
@@ -152,7 +152,7 @@ bool OutputStore::retain(std::uint64_t from, std::uint64_t pinned, bool may_wait
     if (oldest.next() > (too_much ? pinned : from)) break;
     if (let_go(resident_, may_wait) == GaveUp::must_wait_for_disk) return false;
   }
-  // Without a disk, what is kept is exact to the byte; to a disk only whole chunks go.
+  // Without a spool the limit is exact to the byte; a spool takes whole chunks only.
   if (!budget_.spool && resident_ < chunks_.size()) {
     OutputChunk& oldest = chunks_[resident_];
     if (oldest.first() < from) {
@@ -194,7 +194,7 @@ OutputStore::GaveUp OutputStore::let_go(Index index, bool may_wait) {
     auto done = [weak = weak_from_this(), first = chunk.first()](bool good) {
       if (const auto self = weak.lock()) self->written(first, good);
     };
-    // Before the write is started: it may be refused, but it can't be finished inside the call.
+    // Create the callback before the write starts: the write may be refused, but cannot finish inside the call.
     if (const auto at = spool->write(std::move(job), std::move(done))) {
       chunk.leaving = true;
       chunk.file_at = *at;
@@ -212,7 +212,7 @@ OutputStore::GaveUp OutputStore::let_go(Index index, bool may_wait) {
 }
 
 void OutputStore::count_gap(Index index, std::uint64_t bytes) noexcept {
-  // Where something is missing in front already, the gap only grows.
+  // If the bytes before are missing already, the existing gap grows.
   const std::uint64_t before = index == 0 ? 0 : chunks_[index - 1].next();
   if (chunks_[index].first() == before) ++budget_.counts.gaps[0];
   budget_.counts.gap_bytes[0] += bytes;

@@ -10,7 +10,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// What version 1 shows for "no limit" is the largest multiple of a page.
+/// Version 1 shows "no limit" as the largest multiple of a page, which is above this.
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60U;
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -29,7 +29,7 @@ bool lists(std::string_view comma_list, std::string_view wanted) {
   return false;
 }
 
-/// Of a path there: a blank is "\040" (proc_pid_mountinfo(5)).
+/// Decodes a path in mountinfo, where a space is "\040" (proc_pid_mountinfo(5)).
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -63,7 +63,7 @@ std::optional<Mount> find_mount(const std::filesystem::path& root, bool version2
   return std::nullopt;
 }
 
-/// The path of this process in that hierarchy (cgroups(7)).
+/// The path of this process's cgroup in that hierarchy (cgroups(7)).
 std::optional<std::string> find_group(const std::filesystem::path& root, bool version2, std::string_view controller) {
   std::ifstream in{root / "proc/self/cgroup"};
   for (std::string line; std::getline(in, line);) {
@@ -76,7 +76,7 @@ std::optional<std::string> find_group(const std::filesystem::path& root, bool ve
   return std::nullopt;
 }
 
-/// Strips the leading slashes, so that it can go below another directory.
+/// Strips the leading slashes, so that the path can be appended to another directory.
 std::string_view relative(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;
@@ -99,7 +99,7 @@ std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, co
     const auto mount = find_mount(root, version2, query.controller);
     const auto group = find_group(root, version2, query.controller);
     if (!mount || !group) continue;
-    // Without a cgroup namespace the group's path starts with what is mounted here; with one, both start at "/".
+    // Without a cgroup namespace the group's path begins with the mount's root; with one, both begin at "/".
     std::string_view below = *group;
     const bool inside =
         mount->root == "/" ||
@@ -109,7 +109,7 @@ std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, co
     auto directory = mounted / relative(below);
     std::error_code ignored;
     if (!std::filesystem::is_directory(directory, ignored)) directory = mounted;
-    // The root group of version 2 has no such file, nor has a group whose controller is on version 1.
+    // The file is missing in the root group of version 2, and when the controller is on version 1.
     if (!std::filesystem::exists(directory / (version2 ? query.version2_file : query.version1_file), ignored)) continue;
     return CgroupDirectory{version2, directory.lexically_normal(), mounted.lexically_normal()};
   }

@@ -20,10 +20,10 @@ struct Controller {
 };
 constexpr std::array kControllers{Controller{"memory", "memory_bytes"}, Controller{"pids", "pids"},
                                   Controller{"cpu", "cpu_millis"}};
-/// Of cpu.max: a share of this many microseconds.
+/// Period of cpu.max, in microseconds.
 constexpr std::uint64_t kCpuPeriod = 100'000;
 
-/// 0 or errno. A control file exists already; O_CREAT is for plain directories, which tests use.
+/// Returns 0 or an errno. Control files exist already; O_CREAT is for the plain directories of tests.
 int write_file(const std::filesystem::path& file, std::string_view text) {
   const UniqueFd opened{::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
   if (!opened) return errno;
@@ -47,8 +47,7 @@ std::vector<std::pair<std::string_view, bool>> wanted_by(const ResourceLimits& l
 
 CommandGroup::~CommandGroup() {
   processes_.reset();
-  // EBUSY while a process is still on its way out: then the kernel keeps an empty directory, which costs next to
-  // nothing.
+  // EBUSY while a process is still ending: the empty directory stays then, which costs almost nothing.
   ::rmdir(directory_.c_str());
 }
 
@@ -79,7 +78,7 @@ CgroupHome::CgroupHome(std::string_view wanted, const std::filesystem::path& roo
     return std::ranges::find(controllers, one.name) != controllers.end();
   });
   if (!useful || words_in(own->group / "cgroup.procs") != std::vector{std::to_string(::getpid())}) return;
-  // A group with processes of its own can't have groups below it that bound anything (cgroups(7)).
+  // A group that has processes cannot give controllers to the groups below it (cgroups(7)).
   const auto leaf = own->group / "skiffd";
   if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return;
   if (write_file(leaf / "cgroup.procs", "0") == 0) offer(own->group);
@@ -123,7 +122,7 @@ std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag 
   if (auto possible = check(limits); !possible) {
     return std::unexpected{SpawnFailure{"cgroup", ENOTSUP, std::move(possible.error().message)}};
   }
-  // By the tag, which no other command has: ids are chosen by clients, the same one in many sessions.
+  // Name the directory by the tag, which is unique: clients may use the same id in many sessions.
   const auto directory = directory_ / ("skiff-" + std::to_string(tag));
   const auto failure = [](int error, const std::filesystem::path& what) {
     return std::unexpected{
@@ -137,7 +136,7 @@ std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag 
   std::vector<std::pair<std::string_view, std::string>> files;
   if (limits.memory_bytes) {
     files.emplace_back("memory.max", std::to_string(*limits.memory_bytes));
-    // The kernel ends the whole group: a single victim could leave the others waiting for it for ever.
+    // Let the kernel end the whole group: with a single victim the others could wait for it for ever.
     files.emplace_back("memory.oom.group", "1");
   }
   if (limits.pids) files.emplace_back("pids.max", std::to_string(*limits.pids));

@@ -25,12 +25,12 @@ namespace {
 using std::chrono::milliseconds;
 using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
 
-/// Processes watched at a time: their ends are awaited together, and a descriptor each is taken for it.
+/// Processes watched at a time; each takes a descriptor.
 constexpr std::size_t kWatched = 32;
 constexpr milliseconds kFirstTreeLook{10};
 constexpr milliseconds kLastLook{100};
 
-/// Ends when the process has ended, or at `deadline`.
+/// Waits until the process has ended, or until `deadline`.
 Task<> ended(UniqueFd process, SteadyTime deadline) {
   const Executor executor = co_await asio::this_coro::executor;
   auto descriptor = std::make_shared<Descriptor>(executor, process.release());
@@ -42,9 +42,9 @@ Task<> ended(UniqueFd process, SteadyTime deadline) {
   co_await descriptor->async_wait(Descriptor::wait_read, asio::as_tuple(use_task));
 }
 
-/// Whether the leader is still to be reaped, or its group has a process. A chain of forks can be missed by every look
-/// at /proc, but the kernel's answer about a group is never too late: while one is in it, its number is nobody else's.
-/// In the reactor's thread, where no number is given back meanwhile; so is the next one.
+/// Whether the leader is not reaped yet, or its group has a process. Every scan of /proc may miss a chain of forks, but
+/// kill(2) on a group cannot: while a process is in the group, its number is not reused. Reactor thread only, where no
+/// pid is freed meanwhile.
 bool leaves_a_trace(const Tree& tree) {
   if (!tree.leader || tree.leader->pid == 0) return false;
   if (!tree.leader->reaped()) return true;
@@ -52,13 +52,14 @@ bool leaves_a_trace(const Tree& tree) {
   return !number_is_taken && (::kill(-tree.leader->pid, 0) == 0 || errno == EPERM);
 }
 
-/// The leader's group at one blow, which no fork gets ahead of (kill(2)). Only as long as the number is the leader's.
+/// Kills the leader's group in one call, which no fork escapes (kill(2)), while the leader's pid is not freed. Reactor
+/// thread only.
 void kill_group(const Tree& tree) {
   if (tree.leader && tree.leader->pid > 0 && !tree.leader->reaped()) ::kill(-tree.leader->pid, SIGKILL);
 }
 
-/// Waits until the processes that the tree has now have ended, or until `deadline`; some may have come meanwhile. True
-/// when there was none.
+/// Waits until the tree's current processes have ended, or until `deadline`; new ones may appear meanwhile.
+/// `nothing_left` returns true when there was none.
 class Watch {
  public:
   Watch(ProcessLooks* looks, Tree tree, SteadyTime deadline)
@@ -69,7 +70,7 @@ class Watch {
     const std::vector<pid_t> left = co_await looks_->run(std::move(look));
     if (left.empty()) {
       if (!leaves_a_trace(tree_)) co_return true;
-      // A zombie is reaped in the reactor's next turns.
+      // The reactor reaps a zombie in its next turns.
       Task<> wait = pause(kFirstTreeLook);
       co_await std::move(wait);
       co_return false;
@@ -82,7 +83,7 @@ class Watch {
         if (process) watched.push_back(std::move(process));
       }
       if (!watched.empty()) {
-        // All have to end, so one after the other waits no longer than all at once.
+        // All of them have to end, so waiting for one after the other takes no longer.
         for (UniqueFd& process : watched) {
           Task<> wait = ended(std::move(process), deadline_);
           co_await std::move(wait);
@@ -90,8 +91,8 @@ class Watch {
         co_return false;
       }
     }
-    // Without pidfds the kernel tells nobody about the end of a process that is not a child: looking again, ever less
-    // often, is all there is.
+    // Without pidfds the kernel does not report the end of a process that is not a child, so poll, at growing
+    // intervals.
     const auto rest = std::chrono::ceil<milliseconds>(deadline_ - std::chrono::steady_clock::now());
     Task<> wait = pause(std::clamp(rest, milliseconds{1}, next_look_));
     co_await std::move(wait);
@@ -112,7 +113,7 @@ class Watch {
 
 Task<bool> end_tree(ProcessLooks* looks, Tree tree, milliseconds grace, milliseconds patience) {
   if (grace > milliseconds{0}) {
-    // Order matters: a stopped process that is continued finds the SIGTERM waiting.
+    // Send SIGTERM first: a stopped process then finds it pending when SIGCONT continues it.
     auto ask = [&tree] { return signal_tree(tree, SIGTERM) > 0 ? signal_tree(tree, SIGCONT) : 0; };
     const std::size_t asked = co_await looks->run(std::move(ask));
     Watch watch{looks, tree, std::chrono::steady_clock::now() + grace};
@@ -123,8 +124,8 @@ Task<bool> end_tree(ProcessLooks* looks, Tree tree, milliseconds grace, millisec
   }
   Watch watch{looks, tree, std::chrono::steady_clock::now() + patience};
   for (int empty = 0; empty < 2;) {
-    // A pass can miss a process that is forked into a pid already passed: so two of them. A process with SIGKILL
-    // pending can't fork any more, so each pass leaves fewer.
+    // One pass can miss a process that is forked to a pid already passed, so two empty passes are needed. A process
+    // with SIGKILL pending cannot fork, so each pass leaves fewer.
     kill_group(tree);
     auto kill_all = [&tree] { return signal_tree(tree, SIGKILL); };
     (void)co_await looks->run(std::move(kill_all));

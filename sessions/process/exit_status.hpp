@@ -13,7 +13,7 @@
 
 namespace skiff::sessions {
 
-/// Why a command is over. The words are stable.
+/// Why a command ended. The names are stable.
 enum class Cause : unsigned char {
   exited,
   signaled,
@@ -29,52 +29,53 @@ enum class Cause : unsigned char {
 };
 [[nodiscard]] std::string_view name(Cause cause) noexcept;
 
-/// What became of the state that a command of a stateful session left.
+/// Whether the shell state of a command in a stateful session was saved.
 enum class StateSaved : unsigned char {
   saved,
-  discarded,  ///< its shell did not come to its end, or the command may not save, or the state is too large
-  conflict,   ///< another command of the session saved since this one started
+  discarded,  ///< the shell did not finish, the command may not save, or the state is too large
+  conflict,   ///< another command of the session has saved since this one started
 };
 [[nodiscard]] std::string_view name(StateSaved outcome) noexcept;
 
-/// What a command used, from wait4(2)'s rusage of its leader (with the children it waited for) and, where the kernel
-/// shows it, /proc/PID/io of the leader.
+/// The resources that a command used, from wait4(2)'s rusage of its leader, which includes the children that it waited
+/// for.
 struct Usage {
   std::chrono::microseconds wall{};
   std::chrono::microseconds user{};
   std::chrono::microseconds system{};
   std::uint64_t max_rss_bytes = 0;
-  std::optional<std::uint64_t> peak_bytes = {};  ///< of all its processes together, where it has a cgroup of its own
+  std::optional<std::uint64_t> peak_bytes = {};  ///< of all its processes together, if the command has a cgroup
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   std::uint64_t read_blocks = 0;   ///< 512-byte blocks, ru_inblock
   std::uint64_t write_blocks = 0;  ///< 512-byte blocks, ru_oublock
 };
 
-/// Which step before the program's first instruction failed, and how.
+/// The step before the program's first instruction that failed, and its error.
 struct SpawnFailure {
   std::string_view stage;  ///< a stable word: pipe, terminal, clone, session, limits, chdir, user, exec, ...
   int error = 0;           ///< errno
   std::string message;     ///< a sentence: `chdir "/nope": No such file or directory`
 };
 
-/// A shell's exit code of a program that a signal has ended, less the signal.
+/// A shell reports a program that a signal ended by exit code 128 + the signal.
 inline constexpr int kShellsSignal = 128;
-/// A shell's exit code of a program that did not start: 127 when there is none, 126 when it can't be run.
+/// A shell's exit code for a program that did not start: 127 when it is missing, 126 when it cannot be run.
 [[nodiscard]] int shell_exit_code(const SpawnFailure& failure) noexcept;
 
 /// The end of a command's leader: the `exit` record of its log.
 struct ExitStatus {
-  std::optional<int> exit_code;  ///< absent when a signal ended it
-  std::optional<int> signal;     ///< a signal number
+  std::optional<int> exit_code;  ///< absent when a signal ended the leader
+  std::optional<int> signal;     ///< number of the signal that ended the leader
   bool core_dumped = false;
   Cause cause = Cause::exited;
   Usage usage;
-  bool output_complete = false;   ///< every pipe was at its end when this was written
-  std::vector<pid_t> background;  ///< processes that hold one of its pipes: its own, then others
+  bool output_complete = false;   ///< every pipe was at its end when the exit was written
+  std::vector<pid_t> background;  ///< processes that hold one of the pipes: the command's own, then others
   std::optional<SpawnFailure> failure;
-  std::optional<StateSaved> state_saved;  ///< of a shell line in a stateful session
-  std::string kill_level;                 ///< when its tree was ended: how that was verified ("tree"), else empty
+  std::optional<StateSaved> state_saved;  ///< for a shell line in a stateful session
+  std::string
+      kill_level;  ///< after the tree was ended: "tree", "cgroup", or "incomplete" if processes are left; else empty
   WallTime ended_at{};
 };
 

@@ -10,7 +10,7 @@
 
 namespace skiff::sessions {
 
-/// All of `text`, in decimal.
+/// Parses all of `text` as a decimal number.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number value{};
@@ -23,8 +23,8 @@ struct CloseDirectory {
   void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-/// Calls `visit` with every name in the directory that is a number, until it returns false, if it returns anything.
-/// False with errno when the directory can't be opened.
+/// Calls `visit` with every name in the directory that is a number; a `visit` that returns bool stops the loop with
+/// false. Returns false, with errno, when the directory cannot be opened.
 template <class Visit>
 bool each_numbered_entry(const char* path, Visit visit) {
   const std::unique_ptr<DIR, CloseDirectory> directory{::opendir(path)};

@@ -17,13 +17,13 @@
 namespace skiff::sessions {
 namespace {
 
-/// Of a command's own processes, at a look.
+/// Most descriptors of a command's own processes that one call looks at.
 constexpr std::size_t kMostOwn = 65'536;
-/// Of all others: some ten milliseconds.
+/// Most descriptors of all other processes that one call looks at: some ten milliseconds.
 constexpr std::size_t kMostOthers = 16'384;
 
-/// Whether the descriptor that `link` stands for writes to one of these pipes. The link says which pipe, and its own
-/// mode what the descriptor is open for.
+/// Whether the descriptor of `link` is open for writing to one of these pipes. The link's target names the pipe, and
+/// its mode shows how the descriptor is open.
 bool writes_to(const std::string& link, const std::vector<ino_t>& inodes) {
   constexpr std::string_view kBefore = "pipe:[";
   std::array<char, 32> text;
@@ -40,7 +40,7 @@ bool writes_to(const std::string& link, const std::vector<ino_t>& inodes) {
 
 enum class Holds : unsigned char { no, yes, unknown };
 
-/// `left` is how many descriptors may be looked at.
+/// `left` is the number of descriptors that may still be looked at.
 Holds holds(pid_t pid, const std::vector<ino_t>& inodes, std::size_t& left) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd/";
   if (left == 0) return Holds::unknown;
@@ -53,7 +53,7 @@ Holds holds(pid_t pid, const std::vector<ino_t>& inodes, std::size_t& left) {
     }
     return answer == Holds::no;
   });
-  // Without a descriptor to look with, nothing is known.
+  // The agent has no descriptor left to look with.
   if (!looked && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) return Holds::unknown;
   return answer;
 }

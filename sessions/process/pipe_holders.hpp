@@ -8,16 +8,16 @@
 
 namespace skiff::sessions {
 
-// Who could still write to a pipe, by the links in /proc/PID/fd. Both read /proc: not for the reactor. Each looks at so
-// many descriptors at most; processes can have millions.
+// Finds the processes that can still write to a pipe, by the links in /proc/PID/fd. Do not call these functions on the
+// reactor. Each looks at a bounded number of descriptors, because processes can have millions.
 
-/// Those of `pids_of(tree)` that hold an end for writing of a pipe whose st_ino is one of `inodes`. One that was not
-/// looked at in full counts as well: it is alive, and may.
+/// The processes of `pids_of(tree)` that hold the writing end of a pipe whose st_ino is in `inodes`. A process that was
+/// not looked at in full counts as a holder.
 [[nodiscard]] std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes);
 
-/// All other processes that do, but for this one and `known`: those with the highest numbers first, as what has left a
-/// tree is young. Of a process that another user owns, or that can't be dumped, the kernel shows no descriptors without
-/// CAP_SYS_PTRACE (proc_pid_fd(5)): it is not found.
+/// All other processes that hold such an end, except this one and `known`. The highest pids come first, because a
+/// process that left a tree is young. Without CAP_SYS_PTRACE the kernel hides the descriptors of undumpable processes
+/// and of other users' (proc_pid_fd(5)), so these are not found.
 [[nodiscard]] std::vector<pid_t> other_holders_of(const std::vector<ino_t>& inodes, const std::vector<pid_t>& known);
 
 }  // namespace skiff::sessions

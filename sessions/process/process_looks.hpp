@@ -11,17 +11,17 @@
 
 namespace skiff::sessions {
 
-/// A thread of its own for looks at processes: what they cost depends on how many there are, and no file that hangs may
-/// hold up the end of a command. Why the reaper may go on meanwhile is said at `Leader` and `signal_tree`. Where the
-/// kernel has no pidfds that does not hold, so looks are made in the reactor. There they are made again, too, when no
-/// descriptor was left for them: only there nobody takes those that were kept back (`LastDescriptors`).
+/// A thread for scans of processes. Their cost depends on the number of processes, and no file that hangs may hold up
+/// the end of a command. The comments at `Leader` and `signal_tree` say why the reaper may run meanwhile. That needs
+/// pidfds: without them the scans run in the reactor. A scan that found no free descriptor is also repeated in the
+/// reactor, which has descriptors in reserve (`LastDescriptors`).
 class ProcessLooks {
  public:
-  /// `name` is the thread's, as of a `BlockingPool`. Throws std::system_error as that does.
+  /// `name` is the thread's name. Throws std::system_error, as `BlockingPool` does.
   explicit ProcessLooks(std::string_view name) : thread_{name, 1} {}
 
-  /// What `look` returns; one after the other. It may be called twice. Reactor thread only; cancellation does not
-  /// interrupt it, so `look` may refer to the caller's frame.
+  /// Runs `look`, one call after another, and returns its result. `look` may be called twice. Reactor thread only.
+  /// Cancellation does not interrupt it, so `look` may refer to the caller's frame.
   template <class Look>
   Task<std::invoke_result_t<Look&>> run(Look look) {
     if (kernel_features().pidfd) {
@@ -36,7 +36,7 @@ class ProcessLooks {
     co_return look();
   }
 
-  /// For other calls on files of the kernel, between the looks.
+  /// The thread, for other calls on files of the kernel.
   [[nodiscard]] BlockingPool& thread() noexcept { return thread_; }
 
  private:

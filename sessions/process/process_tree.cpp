@@ -25,7 +25,7 @@ namespace {
 
 thread_local bool lacking = false;
 
-/// After what opens: by the errno of right now, if it has failed.
+/// Call it after an open: notes a lack of descriptors or memory by the current errno.
 void note_lack(bool opened) {
   if (!opened && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) lacking = true;
 }
@@ -35,7 +35,7 @@ void visit_numbers(const char* path, Visit visit) {
   note_lack(each_numbered_entry(path, std::move(visit)));
 }
 
-/// Of a look at processes: /proc, the process, and a file of its own.
+/// Descriptors that a scan holds at a time: /proc, the process, and a file of the process.
 constexpr std::size_t kDescriptorsOfALook = 3;
 thread_local std::array<UniqueFd, kDescriptorsOfALook> kept_back;
 thread_local bool keeps_back = false;
@@ -47,7 +47,7 @@ void keep_back() {
   }
 }
 
-/// As long as it lives, what was kept back can be used.
+/// While it lives, the thread's reserved descriptors are free for use.
 class Look {
  public:
   Look() { give_up(); }
@@ -63,7 +63,7 @@ std::string proc_path(pid_t pid, std::string_view name) {
   return "/proc/" + std::to_string(pid) + "/" + std::string{name};
 }
 
-/// The first bytes of a /proc file: enough for those read here. Empty when it can't be read.
+/// Reads the first bytes of a /proc file, as many as `buffer` holds. Empty when the file cannot be read.
 std::string_view read_start(const std::string& path, std::span<char> buffer) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   note_lack(static_cast<bool>(file));
@@ -72,15 +72,15 @@ std::string_view read_start(const std::string& path, std::span<char> buffer) {
   return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// Nothing for a process that is gone or has ended.
+/// Empty for a process that is gone or has ended.
 std::optional<ProcessInfo> read_stat(pid_t pid) {
   std::array<char, 1024> buffer;
   const std::string_view text = read_start(proc_path(pid, "stat"), buffer);
-  // The name is in parentheses and may hold any byte, so the last one counts.
+  // The name is in parentheses and may contain any byte, so the last ')' ends it.
   const std::size_t open = text.find('(');
   const std::size_t close = text.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close + 2 > text.size()) return std::nullopt;
-  std::array<std::string_view, 24> fields{};  // from the third one on, proc(5)
+  std::array<std::string_view, 24> fields{};  // fields 3 and up, proc(5)
   std::string_view rest = text.substr(close + 2);
   for (std::string_view& field : fields) {
     field = rest.substr(0, rest.find(' '));
@@ -112,7 +112,7 @@ std::string read_command_line(pid_t pid) {
   return line;
 }
 
-/// What one process shows of where it belongs.
+/// The properties of a process that show its tree.
 struct Marks {
   pid_t pid = 0;
   pid_t group = 0;
@@ -120,7 +120,7 @@ struct Marks {
   std::uint64_t mark = 0;
 };
 
-/// Nothing for one that is gone, and for the agent itself: another process of its user can give it any lower mark.
+/// Empty for a process that is gone, and for the agent itself: another process of its user can give it any lower mark.
 std::optional<Marks> marks_of(pid_t pid) {
   if (pid == ::getpid()) return std::nullopt;
   const auto mark = mark_of(pid);
@@ -131,22 +131,22 @@ std::optional<Marks> marks_of(pid_t pid) {
   return Marks{.pid = pid, .group = ::getpgid(pid), .session = ::getsid(pid), .mark = *mark};
 }
 
-/// Whether a process that shows this belongs to the tree. The leader's number is asked about last: while it is its own,
-/// all that was seen before was seen of its session and group. Once it is free, the kernel gives it to nobody as long
-/// as a process is in them; so if a process has it, they are empty.
+/// Whether a process with these marks belongs to the tree. The state of the leader's pid is read last: while the pid is
+/// the leader's own, the session and group in `marks` were the leader's. Once it is free, the kernel does not reuse it
+/// while a process is in that session or group; so if a process has it, they are empty.
 bool is_member(const Tree& tree, const Marks& marks) {
   if (belongs(marks.mark, tree.tag)) return true;
   if (!tree.leader) return false;
   const pid_t leader = tree.leader->pid;
   if (leader == 0 || (marks.pid != leader && marks.session != leader && marks.group != leader)) return false;
   Leader::Number number = tree.leader->number;
-  // The reaper is between two of its calls.
+  // The reaper is just freeing the pid.
   while (number == Leader::Number::changing) {
     ::sched_yield();
     number = tree.leader->number;
   }
   if (number == Leader::Number::its_own) return true;
-  // What carries a tag that is another command's is that one's, should the number have come round.
+  // A process with another command's tag belongs to that command, in case the pid was reused.
   return !is_tag(marks.mark) && ::kill(leader, 0) != 0 && errno == ESRCH;
 }
 
@@ -155,7 +155,7 @@ bool is_member(const Tree& tree, pid_t pid) {
   return marks && is_member(tree, *marks);
 }
 
-/// The children of all threads of `pid`, of a kernel that tells them (CONFIG_PROC_CHILDREN).
+/// The children of all threads of `pid`, if the kernel lists them (CONFIG_PROC_CHILDREN).
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> threads;
   const std::string directory = proc_path(pid, "task/");
@@ -179,10 +179,10 @@ std::vector<pid_t> children_of(pid_t pid) {
   return children;
 }
 
-/// Calls `visit(pid, parent)` for each process of the tree: `parent` is 0 where the process shows by itself that it is
-/// one, else that of its parents which is. Parents come after their children, which are known by them alone. Of the
-/// others the leader comes first: where numbers have begun anew its children have lower ones, and a shell that sees a
-/// signal end its child before it gets the signal itself exits as if nothing had been sent to it.
+/// Calls `visit(pid, parent)` for each process of the tree. `parent` is 0 if the process's own marks show that it is a
+/// member, else the parent that makes it one. A parent comes after the children that only it makes members. Otherwise
+/// the leader comes first: after a wrap of the pids its children have lower ones, and a shell that sees a signal end
+/// its child before it gets the signal itself exits as if it had got none.
 template <class Visit>
 void each_member(const Tree& tree, Visit visit) {
   const Look look;
@@ -191,7 +191,7 @@ void each_member(const Tree& tree, Visit visit) {
     std::vector<std::pair<pid_t, pid_t>> below;
     const auto add_children = [&](pid_t parent) {
       for (const pid_t child : children_of(parent)) {
-        // The others are found by what they show.
+        // Members by their own marks are found in /proc.
         if (!is_member(tree, child) && read_stat(child)) below.emplace_back(child, parent);
       }
     };
@@ -218,7 +218,8 @@ bool signal_member(const Tree& tree, pid_t pid, pid_t parent, int signal, Among 
   const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
   note_lack(static_cast<bool>(process));
   if (!process) return false;
-  // If the pid changed hands before this look, the descriptor means one that is gone and the signal goes nowhere.
+  // If the pid was reused before this check, the descriptor refers to a process that is gone, and the signal goes
+  // nowhere.
   return still_is() && ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
@@ -276,7 +277,7 @@ std::vector<std::vector<ProcessInfo>> processes_of_each(const std::vector<Tree>&
     tree_of.emplace(pid, index);
     found[index].push_back(std::move(*info));
   });
-  // Those that only their parents show, generation by generation.
+  // Add the processes that are members only through their parents, generation by generation.
   for (bool more = !found.empty(); more;) {
     more = false;
     std::erase_if(others, [&](ProcessInfo& one) {
@@ -295,7 +296,7 @@ void read_command_lines(std::vector<ProcessInfo>& processes) {
 }
 
 std::size_t signal_tree(const Tree& tree, int signal, Among among) {
-  // In the pass, not after it: a tree that forks fast must not be given the time of a whole list.
+  // Send during the pass, not after it: a tree that forks fast must not gain the time of a whole pass.
   std::size_t count = 0;
   each_member(tree, [&](pid_t pid, pid_t parent) {
     if (signal_member(tree, pid, parent, signal, among)) ++count;

@@ -31,7 +31,8 @@ std::uint64_t random_below(std::uint64_t bound) {
   return value % bound;
 }
 
-/// The hard limit as /proc/PID/limits shows it to everybody: prlimit(2) wants the same uid or CAP_SYS_RESOURCE.
+/// Reads the hard limit from /proc/PID/limits, which every user may read: prlimit(2) needs the same uid or
+/// CAP_SYS_RESOURCE.
 std::optional<std::uint64_t> mark_from_proc(pid_t pid) {
   const UniqueFd file{::open(("/proc/" + std::to_string(pid) + "/limits").c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file) return std::nullopt;
@@ -49,7 +50,7 @@ std::optional<std::uint64_t> mark_from_proc(pid_t pid) {
     text.remove_prefix(found.size());
     return found;
   };
-  (void)word();  // the soft limit, which its owner may move
+  (void)word();  // skip the soft limit, which the process may change
   const std::string_view hard = word();
   if (hard == "unlimited") return RLIM_INFINITY;
   std::uint64_t value = 0;
@@ -63,14 +64,14 @@ TagSource::TagSource() : TagSource{own_hard_limit()} {}
 
 TagSource::TagSource(std::uint64_t hard) {
   if (hard == RLIM_INFINITY) {
-    // Upper halves; the highest one would make RLIM_INFINITY.
+    // Count in the upper halves; the highest one would give RLIM_INFINITY.
     first_ = (kLeast >> 32U) + 1;
     count_ = kLow - first_;
     shift_ = 32;
   } else {
     std::uint64_t base = hard & ~kLow;
     if (hard > kLeast && (base < kLeast || hard - base < (1U << 16U))) base = kLeast;
-    // The lower part is left to agents further inside.
+    // Leave the lower part to agents inside commands.
     first_ = base + (hard - base) / 2;
     count_ = std::max<std::uint64_t>(hard - first_, 1);
   }

@@ -9,18 +9,18 @@ namespace skiff::sessions {
 
 /// A value of RLIMIT_RTTIME, in microseconds, that marks all processes of one command (docs/adr/0005): inherited by
 /// fork, exec and setsid, readable on any process of the same uid with prlimit(2). It is above 2^40 us, twelve days
-/// that a real-time thread would have to run without blocking, so it limits nobody.
+/// that a real-time thread would have to run without blocking, so it limits no program in practice.
 ///
-/// The tag of a command that an agent outside any other one started ends in 32 one bits. An agent inside that command
-/// can only go below, and gives its commands tags with the same upper half: so the outer agent finds them too.
+/// The tags of an outermost agent end in 32 one bits. An agent inside a command can only use lower values, and gives
+/// its commands tags with the same upper half; so the outer agent finds them, too.
 using Tag = std::uint64_t;
 
-/// Gives out tags, each once. The first is random, so that the tags of two agents with one uid do not collide.
+/// Generates unique tags. The first is random, so that the tags of two agents with the same uid do not collide.
 class TagSource {
  public:
-  /// Reads this process' own hard limit, which tags stay below.
+  /// Reads this process's hard limit, which tags must not exceed.
   TagSource();
-  /// As if the own hard limit were `hard`.
+  /// Assumes that the hard limit is `hard`, for tests.
   explicit TagSource(std::uint64_t hard);
 
   [[nodiscard]] Tag next() noexcept;
@@ -32,13 +32,13 @@ class TagSource {
   unsigned shift_ = 0;
 };
 
-/// The hard RLIMIT_RTTIME of `pid`, also for a process of another uid; nothing when there is no such process.
+/// The hard RLIMIT_RTTIME of `pid`, also for a process of another uid; empty when no such process exists.
 [[nodiscard]] std::optional<std::uint64_t> mark_of(pid_t pid);
 
-/// Whether a mark is in the range that tags are taken from.
+/// Whether a mark is in the range of tags.
 [[nodiscard]] bool is_tag(std::uint64_t mark) noexcept;
 
-/// Whether a process with that mark belongs to the command with `tag`, be it through an agent of its own.
+/// Whether a process with that mark belongs to the command with `tag`, directly or through an agent inside it.
 [[nodiscard]] bool belongs(std::uint64_t mark, Tag tag) noexcept;
 
 }  // namespace skiff::sessions

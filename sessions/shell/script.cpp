@@ -5,15 +5,15 @@
 namespace skiff::sessions {
 namespace {
 
-// The script is one compound command on one line: it is parsed whole before any alias of the session or of the command
-// exists, and the command's own first line is line 1 of what the shell reports. Words that an alias of a login profile
-// could replace are quoted by a backslash; where functions may exist, `builtin` and `command` pass them by.
+// The script is one compound command on one line. So the shell parses it before any alias of the session or the command
+// exists, and reports the command's first line as line 1. A backslash quotes words that an alias of a login profile
+// could replace; where functions may exist, `builtin` and `command` bypass them.
 //
-// Which shell it is, the shell says itself each time, for /bin/sh may be any of them, and may become another one.
+// The shell names itself each time: /bin/sh may be any shell, and may be replaced by another.
 
-/// After the command: the status is kept in $1, which no dump shows.
+/// Runs after the command. It keeps the status in $1, which no dump shows.
 constexpr std::string_view kBashDump = R"(builtin set +exuv -- "$?";builtin trap - DEBUG ERR RETURN;)";
-// In POSIX mode bash's pwd fails in a directory that is gone, which must not be taken for the session's directory.
+// In POSIX mode bash's pwd fails in a removed directory; $PWD is printed instead.
 constexpr std::string_view kBashSections =
     R"(builtin echo '#bash';builtin pwd||builtin printf '%s\n' "$PWD";)"
     R"(builtin echo '#umask';builtin umask;builtin echo '#options';builtin shopt -p;)"
@@ -33,7 +33,7 @@ std::string ShellScript::text() const {
   const std::string dump_fd = std::to_string(kDumpFd);
   std::string text = std::string{"{ \\unset "} + kVariable + ';';
   if (!cwd.empty()) {
-    // What cd says when the directory is gone is for the user to see.
+    // The user sees cd's message when the directory is gone.
     text += "\\command cd -- " + quote_word(cwd) + " >/dev/null||\\command cd -- " + quote_word(fallback_cwd) +
             " >/dev/null||\\exit 126;";
   }
@@ -41,7 +41,7 @@ std::string ShellScript::text() const {
   const bool told = tells_reading && dumps && before != nullptr;
   if (told) text += "\\command echo '#reading' >&" + dump_fd + ';';
   if (before != nullptr) {
-    // `command`: an error in what is read ends neither this nor the shell.
+    // With `command` an error in the snapshot ends neither this script nor the shell.
     text += "\\command . /proc/self/fd/" + std::to_string(kSnapshotFd) + " >/dev/null 2>&1;";
   }
   if (bash()) {
@@ -52,7 +52,7 @@ std::string ShellScript::text() const {
   }
   const std::string builtin = bash() ? "builtin " : "\\";
   if (told) {
-    // The path may name another shell by now, which has no `builtin`.
+    // The shell's path may name another shell by now, without `builtin`.
     text += std::string{"{ "} + (bash() ? "builtin echo '#begun'||" : "");
     text += "\\command echo '#begun';} >&" + dump_fd + " 2>/dev/null;";
   }
@@ -73,10 +73,10 @@ std::string ShellScript::text() const {
   std::string bash_end = functions ? std::string{kBashFunctions} : std::string{};
   bash_end += "builtin echo '#ok';";
   section(kBashDump, "builtin trap '' XFSZ;", kBashSections, bash_end);
-  // A function of this name would be taken for the builtin below, which bash then could not reach.
+  // Remove a function of this name: it would hide the builtin below.
   text += "builtin unset -f exit;;*)";
   section(kPosixDump, "\\trap '' XFSZ;", kPosixSections, "\\command echo '#ok';");
-  // Outside the redirection: the user's EXIT trap runs here.
+  // Exit outside the redirection: the user's EXIT trap runs here.
   return text + ";esac;} >/dev/null 2>&1;\\exit \"$1\";}";
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> ShellScript::argv() const {
 }
 
 std::string ShellScript::command_file() const {
-  // Not `builtin exec`: bash would open it again.
+  // Do not use `builtin exec`: bash would open the descriptor again.
   std::string text = "\\exec " + std::to_string(kCommandFd) + "<&-;";
   return text.append(command);
 }

@@ -10,13 +10,13 @@
 
 namespace skiff::sessions {
 
-/// The shell that runs one command of a stateful session (docs/stateful.md): it takes the session's state over, runs
-/// the command in itself, prints its state and exits with the command's status.
+/// The shell that runs one command of a stateful session (docs/stateful.md): it restores the session's state, runs the
+/// command, prints its state, and exits with the command's status.
 struct ShellScript {
-  static constexpr int kCommandFd = 7;   ///< a long command's text
+  static constexpr int kCommandFd = 7;   ///< the text of a long command
   static constexpr int kSnapshotFd = 8;  ///< the state before
   static constexpr int kDumpFd = 9;      ///< the state after
-  /// execve(2): one argument may be 128 KiB long; longer lines go by a file descriptor.
+  /// execve(2) allows 128 KiB for one argument; longer lines use a file descriptor.
   static constexpr std::size_t kLongestArgument = std::size_t{120} << 10U;
   /// The variable that carries the script, so that ps(1) shows the command and not the script. The script removes it.
   static constexpr const char* kVariable = "__skiff_sh";
@@ -24,20 +24,20 @@ struct ShellScript {
   std::string shell;  ///< absolute path
   bool login = false;
   std::string_view command;
-  const ShellSnapshot* before = nullptr;  ///< null: none yet
-  std::string cwd = {};                   ///< to change to first; empty: stay in the directory that it is started in
-  std::string fallback_cwd = {};          ///< when that is gone
-  bool tells_start = false;               ///< say where it started, so that a command's own cwd is known again
+  const ShellSnapshot* before = nullptr;  ///< null: no snapshot yet
+  std::string cwd = {};                   ///< directory to change to first; empty: stay
+  std::string fallback_cwd = {};          ///< directory to use if `cwd` is gone
+  bool tells_start = false;               ///< print the first directory, to recognise the command's own cwd
   bool dumps = true;
   bool functions = true;
-  bool tells_reading = false;      ///< say that the state is about to be read, and that it was
-  bool file_size_limited = false;  ///< the dump may be too large for RLIMIT_FSIZE: that must not end the shell
+  bool tells_reading = false;      ///< print before and after the state is read
+  bool file_size_limited = false;  ///< a dump above RLIMIT_FSIZE must not end the shell
 
-  /// One line, as `kVariable` holds it.
+  /// The script, one line: the value of `kVariable`.
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::vector<std::string> argv() const;
   [[nodiscard]] bool is_long() const noexcept { return command.size() > kLongestArgument; }
-  /// A long command's text, for `kCommandFd`.
+  /// The text of a long command, for `kCommandFd`.
   [[nodiscard]] std::string command_file() const;
 
  private:

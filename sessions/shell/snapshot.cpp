@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What the shell sets by itself, or what would describe the last command and not the session.
+// Variables that are not saved: the shell sets them itself, or they describe the last command and not the session.
 constexpr std::array kNeverPosix{"FUNCNAME"sv, "IFS"sv, "LINENO"sv, "OPTIND"sv, "PPID"sv, "PWD"sv, "SHLVL"sv, "_"sv};
 constexpr std::array kNeverBash{"BASH"sv,          "BASHOPTS"sv,
                                 "BASHPID"sv,       "BASH_ALIASES"sv,
@@ -31,7 +31,7 @@ constexpr std::array kNeverBash{"BASH"sv,          "BASHOPTS"sv,
                                 "SECONDS"sv,       "SHELLOPTS"sv,
                                 "SHLVL"sv,         "SRANDOM"sv,
                                 "UID"sv,           "_"sv};
-// These only when the user exports them: else they come from the terminal, or from the shell's name.
+// Variables that are saved only if exported: otherwise they come from the terminal or from the shell's name.
 constexpr std::array kOnlyExported{"COLUMNS"sv, "LINES"sv, "POSIXLY_CORRECT"sv};
 
 bool in(std::span<const std::string_view> list, std::string_view name) {
@@ -42,24 +42,24 @@ bool never_kept(Dialect dialect, std::string_view name) {
   return dialect == Dialect::bash ? in(kNeverBash, name) : in(kNeverPosix, name);
 }
 
-// Attributes that change what is assigned: an integer's value is computed, which may fail, and an error there ends the
-// shell. A value that is there already may be anything, so it is assigned first.
+// Attributes that change an assigned value. The value of an integer is computed, and an error there ends the shell.
+// Setting the attribute later keeps any existing value, so the value is assigned first.
 constexpr std::string_view kEffects = "iluc";
 
-/// The flags to declare a variable's value with.
+/// The flags for declaring a variable with its value.
 std::string without_effect(std::string_view flags) {
   const bool split = flags.find_first_of(kEffects) != std::string_view::npos;
   const bool reference = flags.find('n') != std::string_view::npos;
   std::string kept;
   for (const char flag : flags) {
-    // What is readonly takes no further attribute.
+    // A readonly variable takes no further attribute.
     if (split && (kEffects.contains(flag) || (flag == 'r' && !reference))) continue;
     kept.push_back(flag);
   }
   return kept.empty() ? "-" : kept;
 }
 
-/// Those to declare once it has its value; empty: none. A name reference would hand them on to what it names.
+/// The flags to add once the variable has its value; empty: none. A name reference would pass them to its target.
 std::string with_effect(std::string_view flags) {
   std::string kept;
   if (flags.find_first_of(kEffects) == std::string_view::npos || flags.find('n') != std::string_view::npos) return kept;
@@ -94,7 +94,7 @@ class ShellSnapshot::Reader {
       if (line.starts_with('#')) {
         section = line;
         if (section == "#attributes") now_.knows_functions_ = true;
-        // The last section: what functions hold need not be looked into.
+        // The last section: the bodies of functions need no parsing.
         if (section == "#functions") break;
       } else {
         add(section, line);
@@ -105,7 +105,7 @@ class ShellSnapshot::Reader {
   }
 
  private:
-  /// Where it began, which shell it is, where it ended, and its umask. A path may hold newlines.
+  /// Reads the first directory, the kind of shell, the last directory and the umask. A path may contain newlines.
   bool read_places() {
     constexpr std::string_view kStart = "#start\n";
     constexpr std::string_view kBash = "#bash\n";
@@ -154,7 +154,7 @@ class ShellSnapshot::Reader {
     }
   }
 
-  /// NAME=word. What is not exactly that is left out: it would be run.
+  /// Adds NAME=word. Skips any other line, because the next shell would run it.
   void add_assigned(std::string_view line) {
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) return;
@@ -163,7 +163,7 @@ class ShellSnapshot::Reader {
     now_.variables_.insert_or_assign(std::string{name}, Variable{.line = std::string{line}, .value = equals + 1});
   }
 
-  /// declare -x NAME="word"; what bash prints, it reads.
+  /// Adds declare -x NAME="word". bash reads back what it prints.
   void add_declared(std::string_view line) {
     constexpr std::string_view kDeclare = "declare -";
     const std::size_t space = line.find(' ', kDeclare.size());
@@ -198,7 +198,7 @@ class ShellSnapshot::Reader {
     if (line.starts_with("alias ")) line.remove_prefix(6);
     const std::size_t equals = line.find('=', 1);
     if (equals == std::string_view::npos) return;
-    // A name is printed without quotes, whatever it holds.
+    // Shells print a name without quotes, whatever it contains.
     if (!unquote_word(line.substr(0, equals)) || line.substr(0, equals).find('\\') != std::string_view::npos) return;
     if (!unquote_word(line.substr(equals + 1))) return;
     now_.aliases_.append("\\command alias ").append(line).append("\n");
@@ -220,7 +220,7 @@ class ShellSnapshot::Reader {
       now_.extglob_ = on;
     } else if (on) {
       now_.options_on_.append(" ").append(name);
-    } else if (!name.starts_with("compat")) {  // to switch one off resets them all
+    } else if (!name.starts_with("compat")) {  // switching one compat option off resets all of them
       now_.options_off_.append(" ").append(name);
     }
   }
@@ -238,7 +238,7 @@ void ShellSnapshot::put_back(const Names& names, const ShellSnapshot* before) {
   for (const std::string& name : names) {
     variables_.erase(name);
     if (before == nullptr || before->untouched_.contains(name)) untouched_.insert(name);
-    // Another dialect's line can't be read; the shell was replaced meanwhile.
+    // A line of the other dialect cannot be read: the shell was replaced meanwhile.
     if (before == nullptr || before->dialect_ != dialect_) continue;
     if (const auto found = before->variables_.find(name); found != before->variables_.end()) variables_.insert(*found);
   }
@@ -255,7 +255,8 @@ std::string ShellSnapshot::script(const Names& names, int descriptor) const {
 }
 
 void ShellSnapshot::append_bash(std::string& text, const Names& names) const {
-  // Aliases must not change how the functions are read; a pattern in one may need extglob. The script sets both again.
+  // Aliases must not change how functions are read, and a pattern in a function may need extglob. The script sets both
+  // options again.
   text += "shopt -u expand_aliases\n";
   text.append("shopt -s extglob").append(options_on_).append("\n");
   if (!options_off_.empty()) text.append("shopt -u").append(options_off_).append("\n");
@@ -265,7 +266,7 @@ void ShellSnapshot::append_bash(std::string& text, const Names& names) const {
     if (!variable.attributes.empty()) text.append(variable.attributes).append("\n");
   }
   if (!umask_.empty()) text.append("umask ").append(umask_).append("\n");
-  // Functions last: one that can't be read again takes nothing else with it.
+  // Functions come last: one that cannot be read back then loses nothing else.
   text.append(aliases_).append(functions_);
 }
 
@@ -273,7 +274,7 @@ void ShellSnapshot::append_posix(std::string& text, const Names& names) const {
   std::string exported;
   for (const auto& [name, variable] : variables_) {
     if (names.contains(name)) continue;
-    // `command`: an assignment to what a login profile made readonly would end the reading.
+    // With `command` an assignment to a variable that a login profile made readonly does not end the reading.
     if (variable.readonly) {
       text.append("\\command readonly ").append(variable.line.empty() ? name : variable.line).append("\n");
     } else if (!variable.line.empty()) {

@@ -14,7 +14,7 @@
 namespace skiff::sessions {
 namespace {
 
-// Reading this much takes about a millisecond, which other commands can wait.
+// Parsing this much takes about a millisecond, for which the reactor may be blocked.
 constexpr std::size_t kReadHere = std::size_t{128} << 10U;
 
 std::string content(int file, std::size_t size) {
@@ -29,7 +29,7 @@ std::string content(int file, std::size_t size) {
   return text;
 }
 
-/// The shell began to read its snapshot, and did not come to the command.
+/// True when the shell began to read its snapshot and did not reach the command.
 bool ended_reading(std::string_view dump) {
   return dump.ends_with(ShellSnapshot::kReading);
 }
@@ -59,7 +59,7 @@ Result<UniqueFd> ShellRun::open_dump() {
 Task<StateSaved> ShellRun::conclude(bool exited, BlockingPool& pool) {
   const UniqueFd dump = std::move(dump_);
   if (!saves_ || !exited || !dump) co_return StateSaved::discarded;
-  // One open file with the shell's: the offset is how much it wrote.
+  // The descriptor shares the shell's open file, so its offset is the size of the dump.
   const off_t size = ::lseek(dump.get(), 0, SEEK_CUR);
   if (size <= 0 || static_cast<std::size_t>(size) > kLargestDump) co_return StateSaved::discarded;
   auto read = [&dump, size] { return ShellSnapshot::read(content(dump.get(), static_cast<std::size_t>(size))); };

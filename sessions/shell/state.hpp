@@ -15,33 +15,34 @@
 
 namespace skiff::sessions {
 
-/// What a stateful session keeps from command to command: the last snapshot, and how many there have been. Reactor
-/// thread only.
+/// The state that a stateful session keeps between commands: the last snapshot and its generation. Reactor thread only.
 struct ShellState {
-  std::shared_ptr<const ShellSnapshot> snapshot;  ///< null: none yet
+  std::shared_ptr<const ShellSnapshot> snapshot;  ///< null: no snapshot yet
   std::uint64_t generation = 0;
 
-  /// The next shell begins as the first one did.
+  /// Forgets the snapshot: the next shell starts like the first one.
   void forget() noexcept {
     snapshot.reset();
     ++generation;
   }
 };
 
-/// One command's part in it, from its start until its shell has ended. Reactor thread only.
+/// The use of the shell state by one command, from its start until its shell has ended. Reactor thread only.
 class ShellRun {
  public:
-  /// A state that takes more is discarded; the kernel refuses to let the dump grow beyond.
+  /// Bytes of the largest dump; the kernel refuses larger ones, and the state is then discarded.
   static constexpr std::size_t kLargestDump = std::size_t{4} << 20U;
 
-  /// `own`: the variables that were given to this command only. `cwd` is the session's, kept when the command was given
-  /// one of its own and stays there. `saves`: false for a command that may not save.
+  /// `own` names the variables that are not part of the shell state. `cwd` is the session's directory; it is kept if
+  /// the command has its own cwd and ends there. `saves` is false for a command that may not save.
   ShellRun(std::shared_ptr<ShellState> state, Names own, std::string cwd, bool saves);
 
-  /// The memfd for the shell to write to; nothing when this run doesn't save. Errors: as memfd_create(2).
+  /// Creates the memfd for the shell's dump; empty when this run does not save. Errors: those of memfd_create(2),
+  /// ftruncate(2) and fcntl(2).
   [[nodiscard]] Result<UniqueFd> open_dump();
-  /// Takes the dump over, once the shell is gone. `exited`: not by a signal. A large one is read on `pool`. A snapshot
-  /// that the shell ended at, while it read it, is forgotten: it would end every later one.
+  /// Saves the dump as the new snapshot, once the shell has ended. `exited` is false if a signal ended it. A large dump
+  /// is parsed on `pool`. If the shell ended while it read the previous snapshot, that is forgotten: it would end every
+  /// later shell.
   [[nodiscard]] Task<StateSaved> conclude(bool exited, BlockingPool& pool);
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kOctal = "01234567";
 constexpr std::string_view kHex = "0123456789abcdefABCDEF";
-// Outside quotes these end a word or expand; a word that holds one is not taken as it stands.
+// Outside quotes these characters end a word or expand, so a word with one is refused.
 constexpr std::string_view kSpecial = " \t\n|&;<>()$`\"'*?[]{}~#!";
 
 /// Reads a word from its beginning to its end.
@@ -153,14 +153,14 @@ std::string quote_word(std::string_view text) {
 
 std::optional<std::size_t> end_of_line(std::string_view text, std::size_t from) {
   std::size_t at = from;
-  // Skips to behind the closing `quote`; with `escapes` a backslash protects what follows it.
+  // Skips to the closing `quote`; with `escapes` a backslash protects the next character.
   const auto skip = [&](char quote, bool escapes) {
     for (++at; at < text.size() && text[at] != quote; ++at) {
       if (escapes && text[at] == '\\') ++at;
     }
     return at < text.size();
   };
-  bool dollar = false;  // an unquoted one stands just before
+  bool dollar = false;  // the previous character is an unquoted '$'
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '\n') return at;

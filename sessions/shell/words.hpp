@@ -5,21 +5,21 @@
 #include <string>
 #include <string_view>
 
-/// The quoting of shells, as far as they use it when they print what they can read again (XCU 2.2; bash(1) QUOTING).
+/// Shell quoting, as far as shells use it in output that they can read back (XCU 2.2; bash(1) QUOTING).
 namespace skiff::sessions {
 
-/// `text` as one word of any shell, in single quotes. It may hold anything but NUL.
+/// Quotes `text` as one word for any shell, in single quotes. `text` may contain any byte but NUL.
 [[nodiscard]] std::string quote_word(std::string_view text);
 
-/// Where the line that begins at `from` ends: the place of the first newline that stands in no quotes, or the text's
-/// end. Nothing when a quote is still open there.
+/// The end of the line that begins at `from`: the position of the first newline outside quotes, or the end of the text.
+/// Empty when a quote is still open there.
 [[nodiscard]] std::optional<std::size_t> end_of_line(std::string_view text, std::size_t from);
 
-/// What a shell makes of `word`: plain characters, \c, '...', "..." and $'...' in any order. Nothing for what is not
-/// exactly one word that stands for itself: an expansion, a space, an operator, an open quote.
+/// Removes the quoting of `word`: plain characters, \c, '...', "..." and $'...' in any order. Empty if `word` is not
+/// exactly one literal word, because of an expansion, a space, an operator or an open quote.
 [[nodiscard]] std::optional<std::string> unquote_word(std::string_view word);
 
-/// A variable's name: [A-Za-z_][A-Za-z0-9_]*.
+/// True for a variable's name: [A-Za-z_][A-Za-z0-9_]*.
 [[nodiscard]] bool is_name(std::string_view text) noexcept;
 
 }  // namespace skiff::sessions

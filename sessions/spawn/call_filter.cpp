@@ -13,7 +13,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// The calls' numbers in one kind of program.
+/// The system call numbers of one architecture.
 struct Numbers {
   std::uint32_t architecture;
   std::uint32_t prlimit64, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr, setpriority,
@@ -27,25 +27,25 @@ constexpr Numbers kNative{
 #endif
     SYS_prlimit64,     SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam,
     SYS_sched_setattr, SYS_setpriority,       SYS_ioprio_set};
-/// The 32-bit programs that such a kernel runs, too.
+/// The 32-bit programs that this kernel also runs.
 #if defined(__x86_64__)
 constexpr Numbers kCompatible{AUDIT_ARCH_I386, 340, 241, 156, 154, 351, 97, 289};
 #else
 constexpr Numbers kCompatible{AUDIT_ARCH_ARM, 369, 241, 156, 154, 380, 97, 314};
 #endif
-/// What x32 programs set in each number; no other call has it.
+/// The bit that x32 programs set in each number; no other call has it.
 constexpr std::uint32_t kX32 = 0x40000000;
-constexpr std::uint32_t kIoprioWhoUser = 3;  // linux/ioprio.h, which Debian 12 has no such name in
+constexpr std::uint32_t kIoprioWhoUser = 3;  // linux/ioprio.h; Debian 12 has no such name
 
-/// Where the parts of the program begin.
+/// Positions of the parts of the program.
 struct Part {
   enum Field : std::size_t {
     tables = 4,
     table_length = 10,
-    limit = tables + 2 * table_length,  ///< argument 2: without a new limit it only asks
+    limit = tables + 2 * table_length,  ///< argument 2: null if the call only reads the limit
     limit_high = limit + 2,
     first_is_0 = limit_high + 2,
-    priority = first_is_0 + 2,  ///< argument 0: whose, argument 1: which one
+    priority = first_is_0 + 2,  ///< argument 0: kind of target; argument 1: its id
     io_priority = priority + 2,
     second_is_0 = io_priority + 2,
     allowed = second_is_0 + 2,
@@ -104,10 +104,10 @@ constexpr std::array<sock_filter, Part::length> create_program() {
   branch(Part::limit + 1, BPF_JEQ, 0, Part::limit_high, Part::first_is_0);
   load(Part::limit_high, low_word(2) + 4);
   branch(Part::limit_high + 1, BPF_JEQ, 0, Part::allowed, Part::first_is_0);
-  // The kernel looks at the low word alone of what is an int to it.
+  // The kernel reads only the low word of an int argument.
   load(Part::first_is_0, low_word(0));
   branch(Part::first_is_0 + 1, BPF_JEQ, 0, Part::allowed, Part::refused);
-  // 0 means all processes of the caller's user there.
+  // With PRIO_USER, 0 means all processes of the caller's user.
   load(Part::priority, low_word(0));
   branch(Part::priority + 1, BPF_JEQ, PRIO_USER, Part::refused, Part::second_is_0);
   load(Part::io_priority, low_word(0));

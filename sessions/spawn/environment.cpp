@@ -12,7 +12,7 @@
 namespace skiff::sessions {
 namespace {
 
-// What a login shell of Debian sets for a user; root's holds the sbin directories too.
+// The PATH that Debian's login shell sets for a user; root's includes the sbin directories.
 constexpr std::string_view kUserPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::string_view kRootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -38,7 +38,7 @@ std::vector<const char*> EnvironmentBlock::pointers() const {
 }
 
 Environment::Environment(const Variables& variables) {
-  // Room for what a command adds.
+  // Reserve room for a command's own variables.
   variables_.reserve(variables.size() + 16);
   for (const auto& [name, value] : variables) variables_.push_back({name, value});
 }
@@ -94,7 +94,7 @@ void Environment::apply(const SecretEnvironment& secrets) {
 
 void Environment::complete(const Credentials& user, bool switched_user, std::string_view shell, bool terminal) {
   if (switched_user) {
-    // These describe the user: the agent's own would be wrong for another one.
+    // These variables describe the user; the agent's values would be wrong for another user.
     set("HOME", user.home);
     set("USER", user.name);
     set("LOGNAME", user.name);

@@ -14,13 +14,13 @@ namespace skiff::sessions {
 
 struct Credentials;
 
-/// Variables by name, in order.
+/// Variables, sorted by name.
 using Variables = std::map<std::string, std::string>;
 using EnvironmentChange = std::map<std::string, std::optional<std::string>>;  ///< absent value: remove the variable
 using SecretEnvironment = std::map<std::string, std::string>;                 ///< never listed, logged or echoed
 
-/// "NAME=value" strings behind one another, each ended by a NUL, as a new process finds them (environ(7)): one piece of
-/// memory however many there are.
+/// Consecutive "NAME=value" strings, each ended by a NUL, as a new process gets them (environ(7)), in a single block of
+/// memory.
 class EnvironmentBlock {
  public:
   EnvironmentBlock() = default;
@@ -28,15 +28,15 @@ class EnvironmentBlock {
     for (const std::string_view one : strings) add(one);
   }
 
-  /// Makes room, for `bytes` with their NULs.
+  /// Reserves room for `bytes`, including the NULs.
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  /// What stands behind a NUL is left out, as execve(2) would.
+  /// Adds a string up to its first NUL, where execve(2) would end it, too.
   void add(std::string_view string);
   void add(std::string_view name, std::string_view value);
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
-  /// Whether one of the strings is what `is_wanted` says; it is asked until then.
+  /// Whether `is_wanted` returns true for one of the strings.
   template <class Predicate>
   [[nodiscard]] bool any_of(Predicate is_wanted) const {
     for (std::string_view rest = bytes_; !rest.empty();) {
@@ -46,7 +46,7 @@ class EnvironmentBlock {
     }
     return false;
   }
-  /// Into this block, and a null pointer behind them, as execve(2) takes them.
+  /// Pointers to the strings and a final null, as for execve(2). They point into this block.
   [[nodiscard]] std::vector<const char*> pointers() const;
 
  private:
@@ -54,15 +54,15 @@ class EnvironmentBlock {
   std::size_t count_ = 0;
 };
 
-/// The environment of one command while it is put together. Names and values are not copied: they must live as long,
-/// but for what is `keep`t.
+/// Builds the environment of one command. It refers to names and values without copying them, except the values given
+/// to `keep`; they must outlive it.
 class Environment {
  public:
   Environment() = default;
   explicit Environment(const Variables& variables);
-  Environment(Environment&&) = default;  // NOLINT(performance-noexcept-move-constructor): a deque's allocates
+  Environment(Environment&&) = default;  // NOLINT(performance-noexcept-move-constructor): moving a deque allocates
   Environment& operator=(Environment&&) = default;
-  // A copy would refer to what the other one keeps.
+  // A copy would refer to the values kept by the original.
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
   ~Environment() = default;
@@ -71,20 +71,20 @@ class Environment {
   void keep(std::string_view name, std::string value);
   void erase(std::string_view name);
   void erase_if(const std::function<bool(std::string_view name)>& is_unwanted);
-  /// Empty when it isn't set.
+  /// Empty when the variable is not set.
   [[nodiscard]] std::string_view get(std::string_view name) const noexcept;
   [[nodiscard]] bool contains(std::string_view name) const noexcept;
 
-  /// Sets and removes what `change` says.
+  /// Sets and removes the variables of `change`.
   void apply(const EnvironmentChange& change);
   void apply(const SecretEnvironment& secrets);
 
-  /// Adds what every command finds set, where it is not set yet or empty: HOME USER LOGNAME SHELL PATH LANG, and TERM
-  /// on a terminal.
+  /// Sets HOME, USER, LOGNAME, SHELL, PATH, LANG and, on a terminal, TERM if they are unset or empty. With
+  /// `switched_user` it always sets HOME, USER and LOGNAME.
   void complete(const Credentials& user, bool switched_user, std::string_view shell, bool terminal);
 
   [[nodiscard]] Variables variables() const;
-  /// By name.
+  /// The variables as a block, sorted by name.
   [[nodiscard]] EnvironmentBlock block() const;
 
  private:
@@ -94,14 +94,14 @@ class Environment {
   };
   [[nodiscard]] std::vector<Variable>::const_iterator place(std::string_view name) const noexcept;
 
-  std::vector<Variable> variables_;  ///< by name
+  std::vector<Variable> variables_;  ///< sorted by name
   std::deque<std::string> kept_;
 };
 
-/// The agent's own environment minus `SKIFF_*` and minus the names that match one of `deny` (`*` stands for any text).
+/// The agent's own environment without `SKIFF_*` and without the names that match a pattern of `deny` (fnmatch(3)).
 [[nodiscard]] Variables inheritable_environment(const std::vector<std::string>& deny);
 
-/// True for a name that can stand in an environment: not empty, no '=', no NUL.
+/// True for a valid name of a variable: not empty, no '=', no NUL.
 [[nodiscard]] bool is_valid_variable(std::string_view name) noexcept;
 
 }  // namespace skiff::sessions

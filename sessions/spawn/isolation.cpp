@@ -19,7 +19,7 @@
 namespace skiff::sessions {
 namespace {
 
-// As landlock(7) has them; written out, because the headers of Debian 12 are older than scopes.
+// Constants of landlock(7), because the headers of Debian 12 have no scopes.
 constexpr std::uint64_t kExecute = 1U << 0U, kWriteFile = 1U << 1U, kReadFile = 1U << 2U, kReadDirectory = 1U << 3U,
                         kRemoveDirectory = 1U << 4U, kRefer = 1U << 13U, kIoctlDevice = 1U << 15U;
 constexpr std::uint64_t kEveryAccess = (1U << 16U) - 1;  // ABI 5: the first 16 rights
@@ -38,9 +38,9 @@ struct [[gnu::packed]] PathRule {
   std::int32_t directory = -1;
 };
 
-/// By which rights a command could end or stop a cgroup, move a process into another, or take a command's away.
+/// The rights that let a command end or freeze a cgroup, move a process into another, or remove a command's cgroup.
 constexpr std::uint64_t kChangesCgroup = kWriteFile | kRemoveDirectory;
-/// Of those, what there is for anything but a directory.
+/// The part of `kChangesCgroup` that applies to files.
 constexpr std::uint64_t kOfAFile = kWriteFile;
 constexpr std::uint64_t kRead = kExecute | kReadFile | kReadDirectory;
 
@@ -48,7 +48,7 @@ struct SystemDirectory {
   const char* path;
   std::uint64_t allowed;
 };
-/// Those that an image does not have are left out. Devices are written to (/dev/null, terminals), not made.
+/// Directories that the image lacks are left out. Devices (/dev/null, terminals) may be written to, not created.
 constexpr std::array kSystem{
     SystemDirectory{"/bin", kRead},
     SystemDirectory{"/etc", kRead},
@@ -67,7 +67,7 @@ constexpr std::array kSystem{
     SystemDirectory{"/dev", kRead | kWriteFile | kIoctlDevice},
 };
 
-/// 0 or errno.
+/// Adds a rule; returns 0 or an errno.
 int allow(int ruleset, const UniqueFd& directory, std::uint64_t access) {
   const PathRule rule{.allowed = access, .directory = directory.get()};
   return ::syscall(SYS_landlock_add_rule, ruleset, kPathBeneath, &rule, 0) == 0 ? 0 : errno;
@@ -83,9 +83,9 @@ bool lies_below(const std::filesystem::path& inner, const std::filesystem::path&
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
-/// As `allow`, of the directory that is at `path` now, but nobody may change a cgroup below it. Landlock has no
-/// exceptions from a rule. So where one of `closed` is below, the rights go to everything beside the way there: what is
-/// made later directly in a directory on that way is closed, too.
+/// Like `allow`, for the directory that is now at `path`, but does not let commands change a cgroup below it. Landlock
+/// has no exceptions from a rule. So if a directory of `closed` is below, the rights are given to every entry beside
+/// the path there. Entries created later in a directory on that path are closed, too.
 int allow_but(int ruleset, const UniqueFd& directory, const std::filesystem::path& path, std::uint64_t access,
               const Paths& closed) {
   if (std::ranges::none_of(closed, [&](const auto& point) { return lies_below(point, path); })) {
@@ -102,20 +102,20 @@ int allow_but(int ruleset, const UniqueFd& directory, const std::filesystem::pat
     const std::filesystem::path inner_path = path / entry->path().filename();
     const UniqueFd inner{::openat(directory.get(), inner_path.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     struct stat status{};
-    // What is gone, or can't be looked at, stays closed. A link's end is judged where it is.
+    // An entry that is gone or cannot be opened stays closed. A link's target has its own rule.
     if (!inner || ::fstat(inner.get(), &status) != 0 || S_ISLNK(status.st_mode)) continue;
     const bool is_directory = S_ISDIR(status.st_mode);
     const int failed = is_directory ? allow_but(ruleset, inner, inner_path, changes, closed)
                        : std::ranges::find(closed, inner_path) == closed.end()
                            ? allow(ruleset, inner, changes & kOfAFile)
                            : 0;
-    if (failed != 0 && failed != EBADFD) return failed;  // EBADFD: a file of the kernel's own, which has no rules
+    if (failed != 0 && failed != EBADFD) return failed;  // EBADFD: a kernel file, which takes no rules
   }
-  // Whose names can't be read is closed as it is: a private place of somebody else's, on the way to a mount of theirs.
+  // A directory whose names cannot be read stays closed: it is another user's private one, on the path to a mount.
   return error == std::errc::permission_denied ? 0 : error.value();
 }
 
-/// Where the open directory is, without links.
+/// The current path of the open directory, without links.
 Result<std::filesystem::path> path_of(const UniqueFd& directory) {
   std::error_code error;
   auto path = std::filesystem::read_symlink(fs::proc_path(directory.get()), error);
@@ -132,7 +132,7 @@ Result<> allow_open(int ruleset, const UniqueFd& directory, std::uint64_t access
   return {};
 }
 
-/// Which files commands may open, whatever else they may do.
+/// Adds the rules for the files that commands may open.
 Result<> allow_files(int ruleset, Isolation level, const fs::Tree& roots, const Paths& closed) {
   if (level == Isolation::protect) {
     const UniqueFd all{::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -200,7 +200,7 @@ Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const fs
   if (level == Isolation::landlock) {
     attributes.handled_fs = kEveryAccess;
   } else if (!closed->empty() || ::geteuid() == 0) {
-    // With rules for files there are no mounts, either: root could have cgroups mounted anew, and its own where it is.
+    // Rules for files also forbid mounts: root could mount cgroups again elsewhere.
     attributes.handled_fs = kChangesCgroup | kRefer;
   }
   UniqueFd ruleset{static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0))};

@@ -11,12 +11,12 @@
 
 namespace skiff::sessions {
 
-/// How far a command is kept in, on top of what the container does.
+/// How far a command is isolated, in addition to the container.
 enum class Isolation : unsigned char {
   none,
-  protect,   ///< it can't signal, trace or freeze what is not its own, the agent and other commands, nor set their
+  protect,   ///< it cannot signal, trace or freeze the agent, other commands and other processes, nor set their
              ///< limits
-  landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system directories
+  landlock,  ///< in addition it writes only below its roots and /tmp, and reads only there and in system directories
 };
 
 [[nodiscard]] std::string_view name(Isolation level) noexcept;
@@ -25,15 +25,16 @@ enum class Isolation : unsigned char {
 /// seccomp filters (`kCallFilter`).
 [[nodiscard]] std::vector<Isolation> offered_isolation();
 
-/// Errors: isolation_unavailable.
+/// Checks that the kernel can enforce `level`. Errors: isolation_unavailable.
 [[nodiscard]] Result<> check_offered(Isolation level);
 
-/// A Landlock ruleset (landlock(7)) that a child puts on before it becomes a program; each child then is a domain of
-/// its own. Immutable, shared by all commands of a session. It implies no_new_privs: no sudo, no set-uid programs.
+/// A Landlock ruleset (landlock(7)) that a child enforces on itself before it executes its program; each child is then
+/// a domain of its own. Immutable, and shared by all commands of a session. It implies no_new_privs: no sudo, no
+/// set-uid programs.
 class Ruleset {
  public:
-  /// For commands that may reach `roots`: the directories that are open there, whatever has their names by now. Null
-  /// for `none`. Errors: isolation_unavailable where the kernel can't.
+  /// Creates the rules for commands that may use `roots`; the rules are about the open directories, whatever has their
+  /// names now. Null for `none`. Errors: isolation_unavailable, and errors of reading the directories.
   [[nodiscard]] static Result<std::shared_ptr<const Ruleset>> create(Isolation level, const fs::Tree& roots);
 
   explicit Ruleset(UniqueFd fd) : fd_{std::move(fd)} {}

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
 constexpr std::size_t kGuardBytes = 4096;
-constexpr int kLeastSlot = 10;     // above every target, so no source is overwritten before it was copied
+constexpr int kLeastSlot = 10;     // above every target, so no source is overwritten before it is copied
 constexpr unsigned kMostLow = 64;  // the kernel copies tables in steps of 64 descriptors
 
 struct KernelSigaction {
@@ -41,7 +41,7 @@ constexpr KernelSigaction kDefaultAction{};
 constexpr std::uint64_t kNoSignals = 0;
 constexpr int kSignals = 64;
 
-/// clone(2) with a stack for the child, which runs `body(argument)` and must not return from it.
+/// Calls clone(2) with a stack for the child. The child runs `body(argument)`, which must not return.
 long clone_onto(void* stack_top, unsigned long flags, pid_t* pid_seen, void (*body)(void*), void* argument) {
 #if defined(__x86_64__)
   register pid_t* rdx __asm__("rdx") = pid_seen;
@@ -87,14 +87,14 @@ long clone_onto(void* stack_top, unsigned long flags, pid_t* pid_seen, void (*bo
 #endif
 }
 
-/// What the two sides share while the parent's thread is suspended.
+/// The data that parent and child share while the parent's thread is suspended.
 struct Child {
   const LaunchPlan* plan = nullptr;
-  int sources[3 + kMostExtraDescriptors] = {};  ///< for 0, 1, 2 and the extra ones, all at `kLeastSlot` or above
-  unsigned beyond = 0;  ///< above 0: the table is shared and has to be left behind, from this number on
+  int sources[3 + kMostExtraDescriptors] = {};  ///< for 0, 1, 2 and the extra ones; at least `kLeastSlot`
+  unsigned beyond = 0;  ///< above 0: the table is shared; the child's copy ends before this number
   bool close_range = false;
   std::uint64_t not_default = 0;  ///< bit N-1: signal N is ignored or handled
-  long table_size = 0;            ///< without close_range: no descriptor is at or above this
+  long table_size = 0;            ///< without close_range: all descriptors are below this
   long parent = 0;
   volatile int error = 0;
   volatile LaunchStage stage = LaunchStage::exec;
@@ -106,7 +106,7 @@ struct Child {
   for (;;) call(SYS_exit_group, 127);
 }
 
-/// Closes the descriptors from `first` to before `end`.
+/// Closes the descriptors from `first` up to but not including `end`.
 SKIFF_CHILD void close_between(const Child& child, long first, long end) {
   if (first >= end) return;
   if (child.close_range) {
@@ -123,7 +123,7 @@ SKIFF_CHILD void take_descriptors(Child& child) {
       give_up(child, LaunchStage::descriptors, r);
     }
   }
-  // What is close-on-exec goes anyway; closing is for what somebody else in the process left open to be inherited.
+  // exec closes the close-on-exec descriptors; this closes any that other code in the process left inheritable.
   long next = 3;
   for (std::size_t i = 0; i < plan.extra_count; ++i) {
     const int target = plan.extra[i].target;
@@ -155,22 +155,24 @@ SKIFF_CHILD void take_limits(Child& child) {
 SKIFF_CHILD void become_user(Child& child) {
   const LaunchPlan& plan = *child.plan;
   if (!plan.switch_user) return;
-  // The raw calls change this task only, as wanted. From here on processes of that uid could trace the child, and so
-  // write the agent's memory, were it not that a change of credentials makes the shared memory undumpable (ptrace(2)).
+  // The raw calls change this task only. Processes of that uid still cannot trace the child, and so write the agent's
+  // memory, because a change of credentials makes the shared memory undumpable (ptrace(2)).
   long r = call(SYS_setgroups, static_cast<long>(plan.group_count), as_long(plan.groups));
   if (r >= 0) r = call(SYS_setresgid, plan.gid, plan.gid, plan.gid);
   if (r >= 0) r = call(SYS_setresuid, plan.uid, plan.uid, plan.uid);
   if (r < 0) give_up(child, LaunchStage::user, r);
 }
 
-/// As execvp(3): on to the next candidate while it is only missing, and a refusal is remembered.
+/// Like execvp(3): tries the next candidate while one is missing or may not be executed, and reports EACCES if one may
+/// not.
 [[noreturn]] SKIFF_CHILD void run_program(Child& child) {
   const LaunchPlan& plan = *child.plan;
   long error = -ENOENT;
   bool refused = false;
   for (const char* const* path = plan.candidates; *path != nullptr; ++path) {
     // execve(2) waits up to a minute for the holder of a lease on the program (F_SETLEASE), and the spawning thread
-    // with it. This tells at once, and while it is open nobody gets such a lease. What can't be read is left to execve.
+    // waits with it. This open fails at once instead, and while it is open no process gets such a lease. execve reports
+    // a file that cannot be read.
     const long readable = call(SYS_openat, AT_FDCWD, as_long(*path), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (readable == -EWOULDBLOCK) give_up(child, LaunchStage::exec, -ETXTBSY);
     error = call(SYS_execve, as_long(*path), as_long(plan.argv), as_long(plan.envp));
@@ -188,12 +190,13 @@ SKIFF_CHILD void become_user(Child& child) {
   give_up(child, LaunchStage::exec, refused ? -EACCES : error);
 }
 
-/// While the agent's descriptors are still there. What follows opens nothing, so the rules can't be in its way.
+/// Enforces the rules while the agent's descriptors are still open. The later steps before exec open nothing, so the
+/// rules do not block them.
 SKIFF_CHILD void put_on_rules(const LaunchPlan& plan, Child& child) {
   if (plan.ruleset < 0) return;
   long r = call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
   if (r >= 0) r = call(SYS_landlock_restrict_self, plan.ruleset, 0);
-  // Nothing here depends on what a program has thought of, so it needs no slower processor (prctl(2), speculation).
+  // This filter needs no protection against speculation, which would slow the program down (prctl(2)).
   constexpr long kFlags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
   if (r >= 0) r = call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, as_long(&kCallFilter));
   if (r < 0) give_up(child, LaunchStage::isolation, r);
@@ -209,13 +212,13 @@ SKIFF_CHILD void enter_cgroup(const LaunchPlan& plan, Child& child) {
   const LaunchPlan& plan = *child.plan;
   enter_cgroup(plan, child);
   put_on_rules(plan, child);
-  // Leaves the shared table first, with a copy of its low part only: the rest may be 10,000 connections.
+  // Leave the shared descriptor table first, with a copy of its low part only: the rest may be 10,000 connections.
   if (child.beyond > 0) {
     if (const long r = call(SYS_close_range, child.beyond, ~0U, CLOSE_RANGE_UNSHARE); r < 0) {
       give_up(child, LaunchStage::descriptors, r);
     }
   }
-  // exec keeps what is ignored, and a handler would run on the agent's memory once signals are let in.
+  // exec keeps ignored signals, and a handler would run on the agent's memory once signals are unblocked.
   for (std::uint64_t left = child.not_default; left != 0; left &= left - 1) {
     const int signal = __builtin_ctzll(left) + 1;
     if (const long r = call(SYS_rt_sigaction, signal, as_long(&kDefaultAction), 0, 8); r < 0) {
@@ -229,22 +232,23 @@ SKIFF_CHILD void enter_cgroup(const LaunchPlan& plan, Child& child) {
   }
   take_limits(child);
   become_user(child);
-  // After the change of user, which clears it. If the agent has gone meanwhile, nobody would send the signal.
+  // Set it after the change of user, which clears it. If the agent has died meanwhile, no signal would come, so check
+  // the parent.
   call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (call(SYS_getppid) != child.parent) give_up(child, LaunchStage::session, -ESRCH);
   if (plan.cwd != nullptr) {
     if (const long r = call(SYS_chdir, as_long(plan.cwd)); r < 0) give_up(child, LaunchStage::chdir, r);
   }
-  // Late: until here the spawning thread waits for this process, and at a lower priority it would wait behind other
+  // Lower the priority late: the spawning thread waits for this process, which otherwise would wait behind other
   // commands.
   call(SYS_setpriority, PRIO_PROCESS, 0, plan.priority);
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&kNoSignals), 0, 8);
   run_program(child);
 }
 
-/// How large the descriptor table is, from /proc/self/status. Closing by number takes the least time then: listing
-/// /proc/self/fd costs ten times as much for each descriptor. 0 without /proc, and what is left is that the agent opens
-/// everything close-on-exec.
+/// The size of the descriptor table, from /proc/self/status. Closing all numbers below it is fastest: listing
+/// /proc/self/fd costs ten times as much for each descriptor. 0 without /proc; then only close-on-exec, which the agent
+/// sets on every descriptor, closes them.
 long descriptor_table_size() {
   const UniqueFd file{::open("/proc/self/status", O_RDONLY | O_CLOEXEC)};
   if (!file) return 0;
@@ -279,7 +283,7 @@ LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
 
   UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   if (!null) {
-    // A root directory without devices: what reads this is at its end as well.
+    // A root directory without devices: this file reads as empty, too.
     null.reset(::memfd_create("skiff-null", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ::fcntl(null.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
   }
@@ -314,7 +318,7 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
 
   const std::size_t count = 3 + plan.extra_count;
   std::array<UniqueFd, 3 + kMostExtraDescriptors> raised;
-  // The slots must not hold the pipes' ends: their reader would wait for an end that never comes.
+  // Clear the slots: a pipe's end that stays open there would keep its reader from seeing the end of file.
   const auto clear_slots = [&] {
     for (std::size_t i = 0; beyond_ > 0 && i < count; ++i) ::dup3(null_.get(), slots_[i].get(), O_CLOEXEC);
   };
@@ -341,12 +345,12 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
     return {.error = error, .stage = LaunchStage::descriptors};
   }
 
-  // Without close_range the child gets a copy of the whole table, by clone itself.
+  // Without CLONE_FILES clone copies the whole descriptor table.
   unsigned long flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD;
   if (beyond_ > 0) flags |= CLONE_FILES;
   pid_t pid = 0;
   pid_t* const seen = pid_seen != nullptr ? reinterpret_cast<pid_t*>(pid_seen) : &pid;
-  // All signals, those that the C library keeps for itself too: no handler may run in the child.
+  // Block all signals, including those that the C library reserves: no handler may run in the child.
   const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before), 8);

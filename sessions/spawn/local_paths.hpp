@@ -8,16 +8,16 @@
 
 namespace skiff::sessions {
 
-/// Remembers which paths lie on file systems of this machine, which don't hang: what is looked up there holds nobody
-/// up. ConnectionSlots are paths between colons, as in PATH. Bounded; reactor thread only.
+/// Remembers which paths are on file systems of this machine, where a look-up does not hang. `paths` are separated by
+/// colons, as in PATH. Bounded; reactor thread only.
 class LocalPaths {
  public:
-  /// True when all of `paths` were seen to be local, not long ago.
+  /// True when `paths` were noted as local within the last 30 s.
   [[nodiscard]] bool knows(const std::string& paths) const;
   void note(const std::string& paths);
 
-  /// Asks the kernel, which may take long; any thread. False for relative paths. What is missing lies where the next
-  /// one above it does.
+  /// Asks the kernel, which may take long; any thread. False for relative paths. A missing path is judged by its
+  /// nearest existing parent.
   [[nodiscard]] static bool are_local(const std::string& paths);
 
  private:

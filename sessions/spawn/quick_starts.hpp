@@ -9,13 +9,13 @@
 
 namespace skiff::sessions {
 
-/// Remembers which programs were started without delay a moment ago, so are in the page cache: another start of them
-/// will hardly hold its caller up. Bounded; reactor thread only.
+/// Remembers which programs started quickly a moment ago: they are in the page cache, so another start hardly blocks
+/// its caller. Bounded; reactor thread only.
 class QuickStarts {
  public:
-  /// True when the last start of `program` was quick and not long ago.
+  /// True when the last start of `program` was quick (500 us) and at most 5 s ago.
   [[nodiscard]] bool expects(const std::string& program) const;
-  /// A start of `program` took `time` until it ran or had failed.
+  /// Notes that a start of `program` took `time` until it ran or failed.
   void note(const std::string& program, std::chrono::steady_clock::duration time);
 
  private:

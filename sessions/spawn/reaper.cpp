@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Children taken in one go, so that a storm of orphans leaves the reactor time for others.
+/// Children reaped in one turn of the reactor, so that a storm of orphans does not block other work.
 constexpr int kOneTurn = 128;
 
 int signal_descriptor() {
@@ -33,7 +33,7 @@ int signal_descriptor() {
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  // Inherited as ignored (a shell's trap '' CHLD), it would make the kernel throw the children's exits away
+  // If SIGCHLD were inherited as ignored (a shell's trap '' CHLD), the kernel would discard the children's exits
   // (waitpid(2)).
   if (::signal(SIGCHLD, SIG_DFL) == SIG_ERR)
     throw boost::system::system_error{errno, boost::system::system_category(), "signal"};
@@ -57,14 +57,14 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
   std::unordered_map<pid_t, Child> tracked;
   std::uint64_t orphans = 0;
   bool sweep_posted = false;
-  bool held_up = false;  ///< the last sweep met a zombie whose spawn is not concluded, and stopped
+  bool held_up = false;  ///< the last sweep stopped at a zombie whose spawn is not concluded
   bool closed = false;
 
   void listen() {
     signals.async_wait(asio::posix::descriptor_base::wait_read,
                        [self = shared_from_this()](const boost::system::error_code& error) {
                          if (error || self->closed) return;
-                         // Read first: a child that ends after this makes the descriptor readable again.
+                         // Read before the sweep: a child that ends later makes the descriptor readable again.
                          signalfd_siginfo info;
                          while (::read(self->signals.native_handle(), &info, sizeof info) > 0) {
                          }
@@ -85,7 +85,7 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
     const auto self = shared_from_this();
     held_up = false;
     for (int taken = 0; !closed; ++taken) {
-      // Looks without taking: until its owner is told, a child stays a zombie, and so its pid stays its own.
+      // Look without reaping: until its owner is called, a child stays a zombie, so its pid is not reused.
       siginfo_t info{};
       if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
         if (errno == EINTR) continue;
@@ -94,8 +94,7 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
       const pid_t pid = info.si_pid;
       if (pid == 0) return;
       if (!tracked.contains(pid) && is_announced(pid)) {
-        // The kernel would show this one again and again. Its spawn is over (a child runs only then), so its conclusion
-        // is on its way here.
+        // The kernel would return this child again and again. Its spawn has finished, so its conclusion will run soon.
         held_up = true;
         return;
       }
@@ -134,7 +133,8 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
 };
 
 Reaper::Reaper(Executor executor) : state_{std::make_shared<State>(executor)} {
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) log::warning("daemons of commands will not become children");
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+    log::warning("cannot become a subreaper: daemons of commands will not become children of the agent");
   state_->listen();
 }
 
@@ -151,7 +151,7 @@ AnnouncedSpawn Reaper::begin_spawn() {
 
 void Reaper::conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended, std::shared_ptr<Leader> leader) {
   if (spawn->load() != pid) {
-    // Its end could have been taken for an orphan's, which no test would show for sure.
+    // The child could have been reaped as an orphan, which no test would reliably show.
     log::error("a spawn was announced but SpawnRequest::announced was not set");
     log::flush();
     std::abort();

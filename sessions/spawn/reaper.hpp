@@ -15,42 +15,42 @@
 
 namespace skiff::sessions {
 
-/// How a child ended, as wait4(2) tells it.
+/// How a child ended, from wait4(2).
 struct Reaped {
   pid_t pid = 0;
-  int status = 0;  ///< as for WIFEXITED() and friends
+  int status = 0;  ///< for WIFEXITED() and the like
   rusage usage{};
 };
 
-/// The one place that waits for children: tracked ones are handed to their owner, any other child is an orphan that the
-/// kernel gave to the agent (PID 1 or PR_SET_CHILD_SUBREAPER) and is reaped. It acts on SIGCHLD, in the reactor thread:
-/// there a pid whose end was not yet told can't have been reused.
+/// Reaps all children of the agent on SIGCHLD. It calls the owner of a tracked child. Any other child is an orphan that
+/// the kernel gave to the agent (PID 1 or PR_SET_CHILD_SUBREAPER). It runs in the reactor thread: there a pid whose end
+/// was not reported cannot have been reused.
 ///
-/// A child may end before its spawner has said its pid. So a spawn is announced first: the kernel writes the pid into
-/// the announcement before the child runs. A zombie whose pid stands in one is left alone until that spawn is
-/// concluded, which is one turn of the reactor away; any other zombie that nobody tracks is an orphan for certain.
+/// A child may end before its spawner has reported its pid. So a spawn is announced first, and the kernel writes the
+/// pid into the announcement before the child runs. A zombie whose pid is in an announcement is left alone until that
+/// spawn is concluded, one turn of the reactor later. Any other untracked zombie is certainly an orphan.
 class Reaper {
  public:
   using Handler = std::move_only_function<void(const Reaped&)>;
 
-  /// Blocks SIGCHLD in the calling thread (start it before other threads) and makes the agent a subreaper. Handlers
-  /// that were not called when it is destroyed never are.
+  /// Blocks SIGCHLD in the calling thread (create it before other threads) and makes the agent a subreaper. The
+  /// destructor drops handlers that were not called.
   explicit Reaper(Executor executor);
   ~Reaper();
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  /// Goes into `SpawnRequest::announced`, and then to `conclude_spawn`.
+  /// Announces a spawn. Put the result into `SpawnRequest::announced`, and pass it to `conclude_spawn` afterwards.
   [[nodiscard]] AnnouncedSpawn begin_spawn();
-  /// The announced spawn gave `pid`; `ended` is called once, from the reactor, later than this call. Until `ended` is
-  /// called, `pid` means this child and no other. `leader` tells that to other threads; may be null.
+  /// Reports that the spawn created `pid`. `ended` is called once, later, on the reactor. Until then `pid` belongs to
+  /// this child. `leader`, if not null, publishes the pid and its state to other threads.
   void conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
-  /// Replaces the handler of a child whose end was not told yet.
+  /// Replaces the handler of a child that was not reaped yet.
   void hand_over(pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
-  /// The announced spawn failed; a child that got as far as existing is reaped as an orphan.
+  /// Reports that the spawn failed. If a child was created, it is reaped as an orphan.
   void conclude_spawn(const AnnouncedSpawn& spawn);
 
-  /// Children that were not announced, and announced ones that failed.
+  /// Number of reaped children that were not tracked: orphans, and children whose spawn failed.
   [[nodiscard]] std::uint64_t orphans_reaped() const noexcept;
 
  private:

@@ -20,7 +20,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// What sh and execvp(3) use when PATH is not set, and the directories where images put things.
+/// The search path when PATH is not set: that of sh and execvp(3), and other directories that images use.
 constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string_view path_of(const SpawnRequest& request) {
@@ -33,7 +33,7 @@ std::string_view path_of(const SpawnRequest& request) {
   return path;
 }
 
-/// Where the kernel looks on the way to the program: for `LocalPaths`.
+/// The paths that a start looks up, for `LocalPaths`.
 std::string places_of(const SpawnRequest& request, const std::string& program) {
   std::string places = request.cwd + ':';
   return places += program.find('/') == std::string::npos ? path_of(request) : std::string_view{program};
@@ -48,7 +48,7 @@ std::vector<std::string> candidates_of(const SpawnRequest& request) {
   for (;;) {
     const std::size_t end = std::min(path.find(':'), path.size());
     const std::string_view directory = path.substr(0, end);
-    // An empty part means the working directory.
+    // An empty part of PATH means the working directory.
     found.push_back(directory.empty() ? name : std::string{directory} + '/' + name);
     if (end == path.size()) return found;
     path.remove_prefix(end + 1);
@@ -63,7 +63,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// True when nothing has to be changed, which an agent without privileges can do too.
+/// True when the agent already runs as `user`, so that no switch, and no privilege, is needed.
 bool is_own(const Credentials& user) {
   if (user.uid != ::geteuid() || user.gid != ::getegid()) return false;
   if (user.uid != 0) return true;
@@ -128,7 +128,8 @@ std::string attempted(LaunchStage stage, const SpawnRequest& request) {
   return std::string{word(stage)};
 }
 
-/// The kernel says of a program that is there that it is not where its interpreter, or its loader, is missing.
+/// A note for the message if the program exists: the kernel reports ENOENT also when its interpreter or its loader is
+/// missing.
 std::string_view missing_interpreter(const Launched& launched, const SpawnRequest& request,
                                      const std::vector<std::string>& candidates) {
   const auto is_file = [&](const std::string& one) {
@@ -136,14 +137,14 @@ std::string_view missing_interpreter(const Launched& launched, const SpawnReques
   };
   const bool is_there =
       launched.stage == LaunchStage::exec && launched.error == ENOENT && std::ranges::any_of(candidates, is_file);
-  return is_there ? " (it is there: what its first line names, or its loader, is missing)" : "";
+  return is_there ? " (it exists: the interpreter that its first line names, or its loader, is missing)" : "";
 }
 
 std::unexpected<SpawnFailure> failed(LaunchStage stage, int error, const SpawnRequest& request) {
   return std::unexpected{SpawnFailure{word(stage), error, attempted(stage, request) + ": " + errno_text(error)}};
 }
 
-/// A file in memory for the child to read; none, with errno, where the kernel makes none.
+/// Creates a file in memory for the child to read; empty, with errno, on failure.
 UniqueFd memory_file(const std::string& text) {
   UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
   for (std::size_t done = 0; file && done < text.size();) {
@@ -155,11 +156,11 @@ UniqueFd memory_file(const std::string& text) {
   return file;
 }
 
-/// Makes commands go before the agent when memory runs out. Written from here because the child, while it shared the
-/// agent's undumpable memory, could not (proc(5)). Best effort. Between exec and this line the child may have ended,
-/// but not been reaped: its pid is in the announcement.
+/// Raises the OOM score, so that the OOM killer prefers commands to the agent. Best effort. The agent writes it,
+/// because the child cannot while it shares the agent's undumpable memory (proc(5)). The child may have ended since
+/// exec, but its pid is not reused: the announcement keeps it from being reaped.
 void raise_oom_score(pid_t pid) {
-  // The agent's own does not change after its start.
+  // The agent's own score does not change after its start.
   static const int score = [] {
     const UniqueFd file{::open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC)};
     char text[16];
@@ -181,7 +182,7 @@ void raise_oom_score(pid_t pid) {
 
 std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest& request) {
   if (request.argv.empty()) return failed(LaunchStage::exec, ENOENT, request);
-  // Everything the child reads is made here: it may not allocate.
+  // Prepare everything that the child reads: it may not allocate.
   const std::vector<std::string> paths = candidates_of(request);
   std::vector<const char*> candidates;
   for (const std::string& path : paths) candidates.push_back(path.c_str());
@@ -231,7 +232,7 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   if (request.announced && request.announced->load() == kGivenUp) return failed(LaunchStage::clone, ECANCELED, request);
   const Launched launched = pad.launch(plan, request.announced.get());
   if (launched.error != 0) {
-    // Else the reaper takes it, as an orphan.
+    // An announced child is reaped by the reaper, as an orphan.
     if (launched.pid > 0 && !request.announced) ::waitpid(launched.pid, nullptr, 0);
     auto failure = failed(launched.stage, launched.error, request);
     failure.error().message += missing_interpreter(launched, request, paths);
@@ -243,7 +244,7 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
 
 }  // namespace
 
-/// One launch pad a thread, the reactor's included, made at start while low descriptor numbers are free.
+/// One launch pad for each thread, including the reactor's, created at the start while low descriptor numbers are free.
 struct Spawner::Pads {
   explicit Pads(std::size_t count) {
     const std::uint64_t not_default = signals_not_default();

@@ -1,13 +1,13 @@
 #pragma once
 
-// Code that runs in a child on the agent's memory, or in a program before its C library is ready. A sanitizer's
-// instrumentation would take it for the suspended thread on a strange stack.
+// Marks code that runs in a child on the agent's memory, or before the C library is ready. Sanitizers must not
+// instrument it: they would see the suspended thread on a foreign stack.
 #define SKIFF_CHILD __attribute__((no_sanitize("address", "thread", "undefined"), disable_sanitizer_instrumentation))
 
 namespace skiff::sessions {
 
-/// A system call with the kernel's own result, -errno on failure: without the C library, which there may be none of
-/// yet.
+/// Makes a system call without the C library, which may not be ready yet. Returns the kernel's result, -errno on
+/// failure.
 SKIFF_CHILD inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
 #if defined(__x86_64__)
   register long r10 __asm__("r10") = d;

@@ -18,7 +18,7 @@ Result<Terminal> open_terminal(TerminalSize size) {
   if (::ioctl(terminal.master.get(), TIOCSPTLCK, &unlocked) != 0) {
     return std::unexpected{system_error(errno, "unlock the terminal")};
   }
-  // By ioctl and not by name: /dev/pts may be another instance, or not mounted at all.
+  // Open the slave by ioctl, not by name: /dev/pts may be another instance, or not mounted.
   terminal.slave.reset(::ioctl(terminal.master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!terminal.slave) return std::unexpected{system_error(errno, "open the terminal's other side")};
   termios settings{};

@@ -10,7 +10,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// A program without a database knows these, or takes them for a terminal that can do nothing, as it was asked for.
+/// Terminals that programs know without a database, or names for a terminal without abilities.
 constexpr std::array<std::string_view, 9> kPlainTerminals{"dumb",  "unknown", "emacs", "ansi",          "linux",
                                                           "vt100", "vt220",   "xterm", "xterm-256color"};
 constexpr std::array<std::string_view, 5> kTerminfo{"/etc/terminfo", "/lib/terminfo", "/usr/lib/terminfo",
@@ -26,7 +26,8 @@ std::string_view value_in(std::string_view name, const std::vector<const char*>&
   return {};
 }
 
-/// By its first letter or, where file names have no case, by that letter's number.
+/// Whether the directory describes the terminal, below its first letter or, where file names ignore case, that letter's
+/// hex code.
 bool is_described(std::string_view name, const std::string& directory) {
   constexpr std::string_view kHex = "0123456789abcdef";
   const auto first = static_cast<unsigned char>(name.front());

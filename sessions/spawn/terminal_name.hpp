@@ -5,15 +5,15 @@
 
 namespace skiff::sessions {
 
-/// The name that a terminal gets whose own means nothing to programs here; all that are in use understand its codes.
+/// The TERM for a terminal whose name programs in the image do not know. All terminals in use understand its codes.
 inline constexpr const char* kUsualTerminal = "TERM=xterm-256color";
 
-/// Whether programs of that environment ("NAME=value") can know the terminal: by what its name alone says, or by a
-/// description (terminfo(5)) in one of the directories where they look. Waits for the disk.
+/// Whether programs with this environment ("NAME=value") know the terminal: by its name alone, or by a description
+/// (terminfo(5)) in one of the directories that they search. May block on the disk.
 [[nodiscard]] bool is_terminal_known(std::string_view name, const std::vector<const char*>& environment);
 
-/// Puts `kUsualTerminal` in the place of a TERM that is not known: of a terminal that is newer than the image, as
-/// ghostty's and kitty's often are, whose name would keep `clear`, `less` and editors from working.
+/// Replaces an unknown TERM by `kUsualTerminal`. The name of a terminal that is newer than the image, such as ghostty
+/// or kitty, would keep `clear`, `less` and editors from working.
 void name_terminal(std::vector<const char*>& environment);
 
 }  // namespace skiff::sessions

@@ -22,7 +22,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// A uid or gid; 2^32-1 means "leave it" to the kernel and is none.
+/// Parses a uid or gid. 2^32-1 is none: to the kernel it means "no change".
 std::optional<unsigned> number(std::string_view text) {
   unsigned value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -41,7 +41,7 @@ void each_line(const std::filesystem::path& file, std::size_t least, Visit visit
   }
 }
 
-/// Fills in what passwd says about the user with that name or, if `uid` is given, that number.
+/// Fills in the passwd entry of the user with that name or, if `uid` is set, with that uid.
 bool find_user(const std::filesystem::path& etc, std::string_view name, std::optional<unsigned> uid,
                Credentials& user) {
   bool found = false;
@@ -59,7 +59,7 @@ bool find_user(const std::filesystem::path& etc, std::string_view name, std::opt
   return found;
 }
 
-/// Why nobody is in a file: ": /etc/passwd: Permission denied"; empty for one that can be read.
+/// The reason why a file cannot be read: ": /etc/passwd: Permission denied"; empty if it can.
 std::string why_unread(const std::filesystem::path& file) {
   if (::access(file.c_str(), R_OK) == 0) return {};
   return ": " + file.string() + ": " + errno_text(errno);
@@ -94,7 +94,7 @@ Result<Credentials> look_up_user(const std::string& user, const std::filesystem:
   const std::string_view group = with_group ? std::string_view{user}.substr(colon + 1) : std::string_view{};
 
   Credentials found{.uid = 0, .gid = 0, .groups = {}, .name = std::string{name}, .home = "/", .shell = "/bin/sh"};
-  // A name goes before a number: passwd may hold a user that is called "1000".
+  // Look for a name before a number: passwd may have a user named "1000".
   if (name.empty() || !find_user(etc, name, std::nullopt, found)) {
     const auto uid = number(name);
     if (!uid)
@@ -134,7 +134,7 @@ Credentials current_user(const std::filesystem::path& etc) {
   Credentials user{
       .uid = 0, .gid = 0, .groups = {}, .name = std::to_string(::geteuid()), .home = "/", .shell = "/bin/sh"};
   find_user(etc, {}, ::geteuid(), user);
-  // What the process has counts, not what passwd says it should have.
+  // The process's actual ids count, not those in passwd.
   user.uid = ::geteuid();
   user.gid = ::getegid();
   user.groups.resize(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));

@@ -14,29 +14,29 @@
 
 namespace skiff::sessions {
 
-/// Whom a command runs as.
+/// The user that a command runs as.
 struct Credentials {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  std::string name;   ///< the uid's number when passwd has no entry for it
+  std::string name;   ///< the uid as text when passwd has no entry
   std::string home;   ///< "/" when passwd has no entry
   std::string shell;  ///< "/bin/sh" when passwd has no entry
 };
 
-/// Looks up "name", "uid", "name:group" or "uid:gid" in /etc/passwd and /etc/group, by reading those files (passwd(5),
-/// group(5)): getpwnam(3) can't be used in a static binary. A number without an entry is accepted. Without a group the
-/// user's supplementary groups are found too; with one, that is the only group, as in an image's USER. Errors:
-/// user_not_found. `etc` is the directory of both files.
+/// Looks up "name", "uid", "name:group" or "uid:gid" in /etc/passwd and /etc/group, by reading these files (passwd(5),
+/// group(5)), because getpwnam(3) does not work in a static binary. A number without an entry is accepted. Without a
+/// group the result includes the user's supplementary groups; with one, that is the only group, as for USER in an
+/// image. Errors: user_not_found. `etc` is the directory of both files.
 [[nodiscard]] Result<Credentials> look_up_user(const std::string& user, const std::filesystem::path& etc = "/etc");
 
-/// Whether files can be made in "/", where a home is that nobody chose: runtimes say so of a user without an entry.
+/// Whether the user may create files in "/", which container runtimes set as the home of a user without an entry.
 [[nodiscard]] bool may_write_to_root(const Credentials& user);
 
 /// The agent's own credentials.
 [[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
 
-/// The same, as it was at the last look: a look reads passwd again only when that file has changed.
+/// The agent's own credentials as of the last `look`, which reads passwd again only when the file has changed.
 class CurrentUser {
  public:
   explicit CurrentUser(std::filesystem::path etc = "/etc");
