@@ -12,23 +12,23 @@
 
 namespace skiff::runtime {
 
-/// Whether the sandbox is in use, and for how long it may go on: a lease that somebody has to renew, and a time that it
-/// may be idle. It is idle while no request that counts as use is being answered, no WebSocket is open and no command
-/// lives. All of it is measured by the steady clock: the wall clock, which may be set, is what times are shown in.
+/// Tracks whether the sandbox is in use, and how long it may run: a lease, which clients renew, and a limit on its idle
+/// time. The sandbox is idle while no request that counts as use is being answered, no WebSocket is open and no command
+/// lives. The steady clock measures all times; they are only shown in the time of the wall clock, which may be changed.
 /// Reactor thread only.
 class Activity {
  public:
   using Milliseconds = std::chrono::milliseconds;
   using WallClock = std::function<WallTime()>;
 
-  /// `over` is called once, from the reactor, when the lease or the idle time is over; its argument says which.
+  /// `over` is called once, on the reactor, when the lease or the idle time is over; its argument says which.
   Activity(Executor executor, std::function<void(std::string_view why)> over, WallClock wall = wall_now);
 
-  /// Something began, and ends with `end`. Any number at a time.
+  /// Begins a use, which ends with `end`. There may be any number of uses at a time.
   void begin() noexcept;
   void end();
 
-  /// Holds the sandbox in use as long as it lives.
+  /// Keeps the sandbox in use while it lives.
   class Use {
    public:
     explicit Use(Activity& activity) noexcept : activity_{&activity} { activity.begin(); }
@@ -42,9 +42,9 @@ class Activity {
     Activity* activity_;
   };
 
-  /// The lease runs `ttl` from now on; nothing: there is none.
+  /// Sets the lease to `ttl` from now on; empty: no lease.
   void lease(std::optional<Milliseconds> ttl);
-  /// It may be idle for `ttl`; nothing: for ever.
+  /// Limits the idle time to `ttl`; empty: no limit.
   void idle_limit(std::optional<Milliseconds> ttl);
 
   [[nodiscard]] std::optional<Milliseconds> lease_time() const noexcept { return lease_; }
@@ -52,9 +52,9 @@ class Activity {
   [[nodiscard]] std::optional<Milliseconds> idle_limit() const noexcept { return idle_limit_; }
 
   [[nodiscard]] bool in_use() const noexcept { return uses_ > 0; }
-  /// Since when it is idle; now while it is in use.
+  /// The time since when the sandbox is idle; the current time while it is in use.
   [[nodiscard]] WallTime last_used() const;
-  /// 0 while it is in use.
+  /// The idle time; 0 while the sandbox is in use.
   [[nodiscard]] Milliseconds idle_for() const noexcept;
 
  private:

@@ -38,7 +38,7 @@ sessions::OutputBudget::Limits output_limits(const Settings& settings) {
 
 constexpr std::chrono::milliseconds kBeforeGuarding{50};
 
-/// As long as it lives, `now` is true.
+/// Keeps `now` true while it lives.
 class Looking {
  public:
   explicit Looking(bool& now) : now_{now} { now_ = true; }
@@ -50,19 +50,19 @@ class Looking {
   bool& now_;
 };
 
-/// So many searches and archives run at once, and further ones wait their turn; so many may have begun and wait for
-/// their clients, each on a thread.
+/// Searches and archives that run at a time; further ones wait their turn. Up to `kTransfers` more may have begun and
+/// wait for their clients, each on a thread.
 constexpr std::size_t kSearchThreads = 4;
 constexpr std::size_t kTransfers = 60;
 
-/// Of WebSockets, of all together: some kilobytes each.
+/// Channels of all WebSockets together; each takes some kilobytes.
 constexpr std::size_t kChannels = 8'192;
 
 constexpr std::size_t kLongWorkThreads = 4;
 constexpr std::size_t kWatchThreads = 2;
-/// Calls that may wait until a name is free that another call is about to change.
+/// Calls that may wait for a name that another call is changing.
 constexpr std::size_t kWaitsForNames = 32;
-/// That are made at a time: each is a few dozen megabytes until it is whole, and the reactor makes them one by one.
+/// Large answers composed at a time: each takes a few dozen megabytes until it is complete.
 constexpr std::size_t kLargeAnswers = 4;
 
 std::vector<std::string> names_in_metrics(const std::vector<std::string_view>& spoken) {
@@ -160,7 +160,7 @@ Task<> Agent::end_largest_command() {
     most = used[i];
   }
   if (!largest) co_return;
-  log::warning("memory is nearly used up: the largest command is ended",
+  log::warning("memory is nearly used up: ending the largest command",
                {{"session", largest->session()}, {"command", largest->id()}, {"rss_bytes", most}});
   guarded_ = largest;
   largest->end(sessions::Cause::oom_guard);
@@ -176,7 +176,7 @@ bool Agent::stop(EndCause cause, std::string_view why) {
   if (std::exchange(stopping_, true)) return false;
   cause_ = cause;
   why_ = why;
-  log::warning("stopping: commands are ended", {{"cause", word_of(cause)}, {"why", why}, {"live", supervisor.live}});
+  log::warning("stopping: ending all commands", {{"cause", word_of(cause)}, {"why", why}, {"live", supervisor.live}});
   stop_asked_.notify_all();
   return true;
 }
@@ -184,10 +184,10 @@ bool Agent::stop(EndCause cause, std::string_view why) {
 void Agent::fail(std::string_view why) {
   if (std::exchange(failed_, true)) return;
   stop(EndCause::failure, why);
-  // Also while it ends for another reason, which it may not do in good order any more.
+  // Set the cause also while the agent stops for another reason: it may be unable to finish that in order.
   cause_ = EndCause::failure;
   why_ = why;
-  // What follows may end it before the log's thread has had its turn.
+  // Flush now: the process may end before the log's thread runs.
   const DeliberateWait wait;
   log::flush();
 }
@@ -195,10 +195,10 @@ void Agent::fail(std::string_view why) {
 OwnLimits::Kept Agent::keep_limits() {
   const OwnLimits::Kept kept = own_limits_.keep();
   if (kept.restored) {
-    log::warning("limits of the agent's own had been lowered from outside: they are as before");
+    log::warning("restored the agent's resource limits, which another process had lowered");
   }
   if (!kept.lost.empty()) {
-    fail(std::string{kept.lost} + " of the agent was lowered from outside, and it can't take it back");
+    fail(std::string{kept.lost} + " of the agent was lowered by another process and cannot be restored");
   }
   return kept;
 }
@@ -212,7 +212,7 @@ Task<> Agent::drain() {
   drain_begun.notify_all();
   co_await watches.close();
   co_await registry.drain();
-  // Who waits for a command has been told how it ended.
+  // Clients that wait for a command have got its exit by now.
   co_await mcp->close();
 }
 

@@ -37,31 +37,32 @@ namespace mcp {
 class Clients;
 }
 
-/// The running agent: its settings, what it guards, and the sessions. One per process. Reactor thread only.
+/// The running agent: its settings, credentials, thread pools and sessions. One per process. Reactor thread only.
 struct Agent {
   Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
         std::vector<std::string_view> spoken = {});
 
-  /// Ends every command with cause `shutdown`; from its start on nothing new begins and /readyz says 503.
+  /// Ends every command with cause `shutdown`. From its start on no new work begins, and /readyz answers 503.
   [[nodiscard]] Task<> drain();
-  /// SIGKILL to every process of every command; a `drain` that waits out their graces ends then.
+  /// Sends SIGKILL to every process of every command, so that a `drain` that waits for their graces ends.
   void kill_everything() const;
 
-  /// Asks for the agent's end. The first cause counts, and `why` is for people; false: it ends already.
+  /// Asks for the agent's end. The first cause counts; `why` is for people. Returns false if the agent is already
+  /// stopping.
   bool stop(EndCause cause, std::string_view why);
-  /// The same because it can't go on: the process ends with a status that says so.
+  /// Stops the agent because it cannot go on; the process exits with status 1.
   void fail(std::string_view why);
   [[nodiscard]] bool failed() const noexcept { return failed_; }
-  /// Takes back what was lowered of the agent's own limits from outside. Where one is lost it fails: nobody is served
-  /// by an agent that lives on and can't work, and its end is seen by whoever made it.
+  /// Restores the agent's own resource limits that another process lowered. If one cannot be restored, the agent fails:
+  /// an agent that lives but cannot work serves no client, and its end is visible to its owner.
   OwnLimits::Kept keep_limits();
   [[nodiscard]] Task<> stop_asked();
-  /// The lease or the idle time is over.
+  /// True when the agent stops because its lease or its idle time is over.
   [[nodiscard]] bool outlived() const noexcept { return stopping_ && cause_ == EndCause::lease; }
-  /// Writes down why it ends, where somebody wants to know; call it last of all.
+  /// Writes the reason for the end to the termination log; call it last.
   void say_last_word() const noexcept { write_last_word(settings.termination_log, cause_, why_); }
 
-  /// A WebSocket, as long as it is open.
+  /// Counts a WebSocket while it is open.
   class OpenSocket {
    public:
     explicit OpenSocket(Agent& agent) : agent_{agent}, use_{agent.activity} { ++agent.websockets; }
@@ -76,21 +77,21 @@ struct Agent {
 
   Executor executor;
   Settings settings;
-  std::string instance;  ///< new with each boot
+  std::string instance;  ///< id of this start of the agent
   Authenticator authenticator;
   BrowserGuard browser_guard;
-  std::vector<std::string_view> dialects;  ///< that it speaks
+  std::vector<std::string_view> dialects;  ///< names of the dialects that are served
   RequestCounts requests;
   Activity activity;
-  protocol::ReceiveBudget received;  ///< by all servers of the agent
-  Shares channels;                   ///< of all connections
+  protocol::ReceiveBudget received;  ///< memory for received bytes, for all servers of the agent
+  Shares channels;                   ///< channels of WebSockets, for all connections
   Shares transfers;                  ///< searches and archives that wait for their clients
   FairSemaphore large_answers;       ///< see `api::turn_to_answer`
-  FairSemaphore composed_answers;    ///< the same of dialects, which wait for `long_work` meanwhile
-  BlockingPool disk;                 ///< for what is over in a moment
-  BlockingPool long_work;            ///< for what goes through a tree or a large file: see `api::on_disk`
-  BlockingPool search;    ///< for searches and archives: what they send or take goes as fast as the client does
-  BlockingPool watching;  ///< for the watches of directories
+  FairSemaphore composed_answers;    ///< the same for dialects, which hold it while they wait for `long_work`
+  BlockingPool disk;                 ///< for short work
+  BlockingPool long_work;            ///< for work on a tree or a large file: see `api::on_disk`
+  BlockingPool search;               ///< for searches and archives, which run at the client's speed
+  BlockingPool watching;             ///< for the watches of directories
   fs::DirectoryWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::PatternThread pattern_thread;
@@ -100,11 +101,11 @@ struct Agent {
   Event drain_begun;
   bool draining = false;
   bool initialised = false;           ///< /v1/init was called
-  sessions::Labels labels;            ///< of the sandbox, from /v1/init
-  std::unique_ptr<AuditLog> audit;    ///< may be null
-  std::shared_ptr<mcp::Clients> mcp;  ///< of /mcp
+  sessions::Labels labels;            ///< labels of the sandbox, from /v1/init
+  std::unique_ptr<AuditLog> audit;    ///< null: no audit log
+  std::shared_ptr<mcp::Clients> mcp;  ///< clients of /mcp
   const protocol::HttpServer* server = nullptr;
-  std::vector<std::uint16_t> own_ports;  ///< on which it and its dialects listen
+  std::vector<std::uint16_t> own_ports;  ///< ports on which the agent and its dialects listen
   std::size_t websockets = 0;
   SteadyTime started = std::chrono::steady_clock::now();
 
@@ -119,7 +120,7 @@ struct Agent {
   bool failed_ = false;
   OwnLimits own_limits_;
 
-  Deadline guard_start_;                      ///< a command that is over at once is not worth a look at the memory
+  Deadline guard_start_;                      ///< starts the guard, unless the commands end at once
   std::weak_ptr<sessions::Command> guarded_;  ///< the command that the guard is ending
   bool guard_looks_ = false;
 };

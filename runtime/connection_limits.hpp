@@ -6,7 +6,7 @@
 
 namespace skiff::runtime {
 
-/// What the settings allow each connection, of the agent's own addresses and of the dialects'.
+/// The limits of a connection, from the settings; for the agent's own addresses and those of the dialects.
 [[nodiscard]] inline protocol::ConnectionLimits connection_limits(const Settings& settings) {
   return {.header_bytes = settings.max_header_bytes,
           .target_bytes = settings.max_target_bytes,

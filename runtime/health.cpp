@@ -21,7 +21,7 @@ Task<> ask(protocol::HttpClientOptions options, Result<protocol::HttpReply>* rep
   *reply = co_await client.request(std::move(request), std::size_t{64} << 10U);
 }
 
-/// A machine need not have both families, whatever the agent was told to listen on.
+/// The addresses to try: a machine need not have both IPv4 and IPv6.
 std::vector<std::string> hosts_of(const protocol::Address& address) {
   if (!address.is_any()) return {address.host()};
   if (address.family() == AF_INET) return {"127.0.0.1"};
@@ -43,7 +43,8 @@ int check_health(const Settings& settings) {
   } else {
     options.port = address->port();
     if (!settings.tls_cert.empty()) {
-      // It is this very container's own agent; its certificate is for names that only its clients know.
+      // Do not verify the certificate: the agent is in the same container, and its certificate is for the names that
+      // clients use.
       protocol::TlsClientSettings trust;
       trust.insecure_skip_verify = true;
       auto tls = protocol::TlsContext::client(trust);

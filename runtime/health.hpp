@@ -4,8 +4,8 @@
 
 namespace skiff::runtime {
 
-/// `skiffd health`: asks the agent that listens on the first `--listen` address for /healthz. For images without curl.
-/// Returns the exit status: 0 alive, 1 not, with the reason on stderr.
+/// `skiffd health`: requests /healthz from the agent on the first `--listen` address, for images without curl. Returns
+/// the exit status: 0 if the agent is alive, else 1, with the reason on stderr.
 [[nodiscard]] int check_health(const Settings& settings);
 
 }  // namespace skiff::runtime

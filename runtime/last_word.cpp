@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array<const char*, 4> kCauses{"lease", "workload", "signal", "failure"};
 
-/// Nobody else's file under another name, and nothing that waits for a reader.
+/// True for a regular file with a single name: no hard link to another user's file, and no pipe that waits for a
+/// reader.
 bool is_its_own(int fd) {
   struct stat found{};
   return ::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;
@@ -36,13 +37,13 @@ void write_last_word(const std::string& file, EndCause cause, std::string_view w
     if (!fd || !is_its_own(fd.get())) return;
     const nlohmann::json word{{"ended_by", word_of(cause)}, {"why", why}};
     const std::string text = word.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    // What a command has left there goes first: half a text of the agent's says nothing, and is not taken for its word.
+    // Remove a text that a command may have left. A text that is only half written is removed, too.
     if (::ftruncate(fd.get(), 0) != 0) return;
     if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
       (void)!::ftruncate(fd.get(), 0);
     }
   } catch (const std::exception& error) {
-    log::warning("why the agent ends can't be written down", {{"error", error.what()}});
+    log::warning("cannot write the termination log", {{"error", error.what()}});
   }
 }
 

@@ -6,20 +6,20 @@
 
 namespace skiff::runtime {
 
-/// What ends an agent.
+/// The cause of an agent's end.
 enum class EndCause : std::uint8_t {
-  lease,     ///< its lease or its idle time is over
-  workload,  ///< the program beside it has ended
-  signal,    ///< somebody outside: a drain, an eviction, `docker stop`
-  failure,   ///< it can't go on
+  lease,     ///< the lease or the idle time is over
+  workload,  ///< the workload has ended
+  signal,    ///< a signal from outside: a drain, an eviction, `docker stop`
+  failure,   ///< the agent cannot go on
 };
 
-/// As the log and the last word have it.
+/// The name in the log and in the termination log.
 [[nodiscard]] const char* word_of(EndCause cause) noexcept;
 
-/// Writes down why the agent ends, as JSON, into a file that is there already: a kubelet passes on what it finds in its
-/// own (Pod.spec.containers[].terminationMessagePath). Whoever looks at what is left then need not guess. What can't be
-/// written is not: then nobody has said why.
+/// Writes why the agent ends, as JSON, to an existing file. The kubelet reports the content of its file in the status
+/// of the Pod (Pod.spec.containers[].terminationMessagePath). If the text cannot be written whole, the file is left
+/// empty.
 void write_last_word(const std::string& file, EndCause cause, std::string_view why) noexcept;
 
 }  // namespace skiff::runtime

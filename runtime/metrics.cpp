@@ -29,8 +29,8 @@ LabelSets one(std::string_view label, std::initializer_list<std::string_view> va
 MetricsTable metrics_table(const Measured& m) {
   // clang-format off
   return MetricsTable{{
-      m.requests.requests("skiff_requests_total", "Answered requests, by route, method and class of the status; the route - stands for unknown paths."),
-      m.requests.seconds("skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream."),
+      m.requests.requests("skiff_requests_total", "Answered requests, by route, method and status class; unknown paths have the route -."),
+      m.requests.seconds("skiff_request_duration_seconds", "Time from a request's head to the end of its answer; for a stream, to the end of the stream."),
       {"skiff_connections", "Open connections, including WebSockets.", Gauge{m.connections}},
       {"skiff_websockets", "Open WebSockets.", Gauge{m.websockets}},
       {"skiff_sessions", "Sessions, including the default one.", Gauge{m.sessions}},

@@ -12,7 +12,7 @@ namespace skiff::runtime {
 
 using protocol::service::RequestCounts;
 
-/// Where the metrics' values are.
+/// The sources of the metrics' values.
 struct Measured {
   const RequestCounts& requests;
   const sessions::Counts& commands;
@@ -28,7 +28,7 @@ struct Measured {
   std::function<double()> draining = {};
 };
 
-/// THE metrics table.
+/// The table of all metrics.
 [[nodiscard]] MetricsTable metrics_table(const Measured& measured);
 
 /// docs/metrics.md. A test compares the committed file; SKIFF_UPDATE_DOCS=1 makes that test write it.

@@ -39,10 +39,10 @@ namespace {
 
 constexpr int kWrongSettings = 2;
 
-/// When the commands are gone, their streams have this long to send their last records.
+/// Time for streams to send their last records after the commands have ended.
 constexpr std::chrono::milliseconds kLastResponses{3000};
 
-/// How long processes may take to be gone after a SIGKILL before the agent goes without them.
+/// Time for processes to end after SIGKILL; then the agent exits without them.
 constexpr std::chrono::milliseconds kAfterKill{2000};
 
 std::string url_of(const protocol::Address& address, bool tls) {
@@ -50,7 +50,7 @@ std::string url_of(const protocol::Address& address, bool tls) {
   return (tls ? "https://" : "http://") + address.text();
 }
 
-/// Where a person's client reaches a server that listens on every address.
+/// A URL for a local client, also if the server listens on every address.
 std::string reachable(const protocol::Address& address, bool tls) {
   if (address.host() != "0.0.0.0" && address.host() != "::") return url_of(address, tls);
   return (tls ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(address.port());
@@ -69,7 +69,7 @@ void print_token_help(const protocol::Address& address, bool tls, const std::str
             "' http://localhost/v1/run -d 'echo hello from $(uname)'\n\n";
   } else {
     const std::string url = reachable(address, tls);
-    // What the README and the examples read.
+    // The README and the examples use these variables.
     text += "  export SKIFF_URL=" + url + " SKIFF_TOKEN=" + token + "\n";
     text += "  " + curl +
             "N -H \"Authorization: Bearer $SKIFF_TOKEN\" \"$SKIFF_URL/v1/run\" -d 'echo hello from $(uname)'\n";
@@ -77,7 +77,7 @@ void print_token_help(const protocol::Address& address, bool tls, const std::str
     text += "  python3 examples/python/skiff.py shell\n";
     text += "  skiff shell any-name\n\n";
   }
-  // stdout holds the listening line alone, for programs to read.
+  // Print to stderr: stdout is for programs, and has the listening lines only.
   std::fputs(text.c_str(), stderr);
 }
 
@@ -95,20 +95,20 @@ Result<Authenticator> create_authenticator(Settings& settings, std::string& made
   return who;
 }
 
-/// What is running, for the coroutines that end it.
+/// The running parts of the agent, for the coroutines that end them.
 struct Running {
   Agent& agent;
   protocol::HttpServer& server;
   std::vector<std::unique_ptr<dialects::Service>> dialects;
   Signals& signals;
-  protocol::ReloadableTls* tls = nullptr;  ///< null: none
+  protocol::ReloadableTls* tls = nullptr;  ///< null: no TLS
   std::unique_ptr<Workload> workload = nullptr;
-  int status = 0;  ///< what the process exits with, if it has not failed
+  int status = 0;  ///< exit status of the process, unless the agent failed
 
   [[nodiscard]] int exit_status() const { return agent.failed() ? 1 : status; }
 };
 
-/// A status of 0 would say that all is done: whoever ends it from outside has had a reason of his own.
+/// Stops the agent with status 128 + N: a status of 0 would mean that it finished by itself.
 void end_by_signal(Running& running, int signal) {
   if (!running.agent.stop(EndCause::signal, api::signal_name(signal))) return;
   running.status = sessions::kShellsSignal + signal;
@@ -124,7 +124,8 @@ void reload_certificate(Running& running) {
   }
 }
 
-/// SIGHUP: look at the files again. Where there are none, whoever started the agent from a terminal has left.
+/// Handles SIGHUP: reopens the audit log and reloads the certificate. Without either, SIGHUP means that the terminal
+/// was closed, and stops the agent.
 void hang_up(Running& running, bool from_outside) {
   if (running.tls == nullptr && !running.agent.audit) {
     if (from_outside) end_by_signal(running, SIGHUP);
@@ -147,24 +148,24 @@ Task<> watch_certificate(Running* running) {
 Task<> run_workload(Running* running) {
   if (auto started = co_await running->workload->start(); !started) {
     std::fprintf(stderr, "skiffd: %s\n", started.error().message.c_str());
-    running->agent.stop(EndCause::workload, "the workload can't be run");
+    running->agent.stop(EndCause::workload, "the workload could not be started");
   }
   co_await running->workload->ended();
   running->agent.stop(EndCause::workload, "the workload has ended");
 }
 
-/// Ends all commands, and the workload, with its grace.
+/// Ends all commands and the workload, with their grace.
 Task<> end_everything(Running* running) {
   if (running->workload) running->workload->terminate();
   co_await running->agent.drain();
   if (!running->workload) co_return;
   co_await running->workload->ended();
   co_await running->workload->sweep();
-  // A sandbox whose time is over has done what it was for.
+  // At the end of its lease the agent exits with 0, whatever the workload's status.
   if (!running->agent.outlived()) running->status = running->workload->status();
 }
 
-/// All of them at the same time: the limit is for all.
+/// Drains all servers at the same time, because they share the time limit.
 Task<> all_drained(Running* running) {
   TaskGroup beside{running->agent.executor};
   for (const auto& dialect : running->dialects) beside.spawn("drained", dialect->drained(kLastResponses));
@@ -180,16 +181,16 @@ Task<> run_until_stopped(Running* running) {
   if (running->workload) beside.spawn("workload", run_workload(running));
   co_await running->agent.stop_asked();
 
-  // Clients still connect and learn from /readyz and 503 that this agent is leaving.
+  // Keep serving: clients learn from /readyz and from 503 that this agent is stopping.
   Deadline last{running->agent.executor, [running] {
-                  log::warning("some processes cannot be killed: the agent ends without them");
+                  log::warning("some processes cannot be killed: the agent exits without them");
                   running->agent.audit.reset();
                   running->agent.say_last_word();
                   log::flush();
                   std::_Exit(running->exit_status());
                 }};
   Deadline limit{running->agent.executor, [running, &last] {
-                   log::warning("commands still run after --drain-timeout: they are killed");
+                   log::warning("commands still run after --drain-timeout: killing them");
                    running->agent.kill_everything();
                    if (running->workload) running->agent.supervisor.tasks.spawn("kill", running->workload->kill());
                    last.expires_after(kLastResponses + kAfterKill);
@@ -215,7 +216,7 @@ int failed(const Error& error, int status) {
   return status;
 }
 
-/// What the settings name must exist before anything is served.
+/// Checks the addresses and directories in the settings before the agent serves.
 Result<std::vector<protocol::Address>> check(const Settings& settings) {
   std::vector<protocol::Address> addresses;
   for (const std::string& text : settings.listen) {
@@ -231,7 +232,7 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
     if (::stat(directory.c_str(), &info) != 0) return std::unexpected{system_error(errno, named)};
     if (!S_ISDIR(info.st_mode)) return fail(Errc::not_a_directory, named + " is not a directory");
   }
-  // The spool's files have no name.
+  // The spool creates files in it.
   if (!settings.data_dir.empty() && ::access(settings.data_dir.c_str(), W_OK | X_OK) != 0) {
     return std::unexpected{system_error(errno, "write to --data-dir \"" + settings.data_dir + '"')};
   }
@@ -323,9 +324,9 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     made.emplace(executor, std::move(settings), std::move(*who), std::move(*browsers), inherited, names_of(*wanted));
     made->audit = std::move(audit);
   } catch (const std::system_error& error) {
-    // A pool's first thread: EAGAIN, pthread_create(3).
+    // EAGAIN from pthread_create(3): a pool could not start its first thread.
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    return failed({.message = "no thread can be started, because processes are limited: " + error.code().message()}, 1);
+    return failed({.message = "cannot start a thread, because processes are limited: " + error.code().message()}, 1);
   }
   Agent& agent = *made;
   protocol::HttpServer server{executor,
@@ -384,7 +385,8 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     try {
       io.run();
     } catch (const std::bad_alloc&) {
-      // Of a timer or a signal, which no request waits for: those that follow may find memory again.
+      // A handler of a timer or a signal failed, for which no request waits. Go on: later handlers may find memory
+      // again.
       log::error("memory ran out");
     }
   }

@@ -9,10 +9,10 @@
 
 namespace skiff::runtime {
 
-/// Serves, also those of `dialects` that the settings ask for, until a signal ends it (SIGTERM or SIGINT; as PID 1 a
-/// SIGTERM counts only from outside the container). Returns the process' exit status: 0 at the end of
-/// a lease, 128 + N after signal N, or the workload's where there is one and its end or a signal ended the agent, 2 for
-/// settings that can't be, 1 when it could not start for another reason; the reason is on stderr.
+/// Serves the agent's API and the dialects that the settings name, until the agent stops. Returns the process's exit
+/// status: 0 at the end of the lease or the idle time, 128 + N after signal N, 2 for invalid settings, 1 if it could
+/// not start for another reason or failed. With a workload, its status replaces 128 + N, and is returned at its end.
+/// Errors are on stderr.
 [[nodiscard]] int serve(Settings settings, const InheritedLimits& inherited,
                         std::span<const dialects::Dialect> dialects);
 

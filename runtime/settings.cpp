@@ -27,8 +27,8 @@ constexpr std::uint64_t kKiB = Settings::kKiB;
 constexpr std::uint64_t kMiB = Settings::kMiB;
 constexpr std::uint64_t kGiB = Settings::kGiB;
 
-// No flag may be called `port`, `service-host` or `service-port`: Kubernetes sets those variables when a service is
-// called skiff.
+// No flag may be named `port`, `service-host` or `service-port`: Kubernetes sets their variables for a service named
+// skiff.
 // clang-format off
 std::vector<Setting> rows(Settings& s) {
   constexpr std::string_view kAddresses = "Addresses";
@@ -82,7 +82,7 @@ std::vector<Setting> rows(Settings& s) {
        "Variables of the agent that commands do not inherit. Commands never inherit SKIFF_*."},
 
       {"log-level", "SKIFF_LOG_LEVEL", Choice{&s.log_level, {"debug", "info", "warning", "error"}}, "LEVEL", kLog,
-       "Lowest level of messages to log; debug tells the start and the end of each command."},
+       "Lowest level of messages to log; debug logs the start and the end of each command."},
       {"log-format", "SKIFF_LOG_FORMAT", Choice{&s.log_format, {"auto", "json", "text"}}, "FORMAT", kLog,
        "json, text, or auto: text on a terminal."},
       {"audit-log", "SKIFF_AUDIT_LOG", Text{&s.audit_log}, "FILE", kLog,
@@ -217,7 +217,7 @@ Surroundings look_around() {
   Surroundings found;
   found.is_init = ::getpid() == 1;
   std::array<char, 256> name{};
-  // The last byte stays zero: gethostname(2) does not terminate a name that it cuts.
+  // Keep the last byte zero: gethostname(2) does not terminate a name that it truncates.
   if (::gethostname(name.data(), name.size() - 1) == 0) found.host_name = name.data();
   if (char* directory = ::getcwd(nullptr, 0); directory != nullptr) {
     // A directory outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
@@ -239,7 +239,7 @@ Result<Settings> read_settings(std::span<const char* const> arguments, const cha
                                const Surroundings& surroundings) {
   Settings settings;
   SettingsTable table{rows(settings)};
-  // The environment is judged after --help was looked for: help must not fail on a bad variable.
+  // Look for --help before reading the environment: help must not fail because of a bad variable.
   for (const char* argument : arguments) {
     const std::string_view word{argument};
     if (word == "--") break;

@@ -38,7 +38,7 @@ Task<Result<>> Workload::start() {
   request.err = duplicate(STDERR_FILENO);
   request.tag = tag_;
   request.limits = {{RLIMIT_NOFILE, inherited_.open_files}};
-  // It is what the container is for: no command of an agent goes before it.
+  // The workload is the container's main program, so no command may have a higher priority.
   request.nice = 0;
   const auto announced = supervisor_.reaper.begin_spawn();
   request.announced = announced;
@@ -61,7 +61,7 @@ Task<Result<>> Workload::start() {
 }
 
 void Workload::terminate() {
-  // Until its end is told of here, the pid is its own (Reaper).
+  // Until the handler runs, the pid is still the program's (see Reaper).
   if (running_) ::kill(pid_, SIGTERM);
 }
 

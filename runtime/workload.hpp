@@ -9,27 +9,28 @@
 
 namespace skiff::runtime {
 
-/// The program behind `--`: a child with the agent's own stdin, stdout and stderr and its environment without SKIFF_*,
-/// that the agent lives as long as. No session knows it. Reactor thread only; it outlives its tasks in the supervisor's
-/// group.
+/// The program after `--`: a child with the agent's own stdin, stdout and stderr and its environment without SKIFF_*.
+/// The agent stops when it ends. It belongs to no session. Reactor thread only; it outlives its tasks in the
+/// supervisor's group.
 class Workload {
  public:
   /// `argv` is not empty.
   Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, const InheritedLimits& inherited);
 
-  /// Starts it. Errors say why it could not be; then `status` is 127 (no such program) or 126, as a shell's would be.
+  /// Starts the program. If it cannot start, `status` is 127 (no such program) or 126, as in a shell. Errors:
+  /// invalid_request, with the reason.
   [[nodiscard]] Task<Result<>> start();
-  /// SIGTERM to it alone: what becomes of its children is its own business, as under any init.
+  /// Sends SIGTERM to the program only; it is responsible for its children, as under any init.
   void terminate();
-  /// SIGKILL to it and to everything that it started.
+  /// Sends SIGKILL to the program and to everything that it started.
   [[nodiscard]] Task<> kill();
 
-  /// Ends when it has ended; at once when it was never started.
+  /// Ends when the program has ended; at once if it was not started.
   [[nodiscard]] Task<> ended();
-  /// Ends when nothing that it started is left; what is gets SIGTERM, then SIGKILL. Await `ended` first.
+  /// Ends the processes that the program left behind, by SIGTERM, then SIGKILL. Await `ended` first.
   [[nodiscard]] Task<> sweep();
 
-  /// Its exit status as a shell would say it: 128 + N for signal N.
+  /// The exit status as a shell reports it: 128 + N for signal N.
   [[nodiscard]] int status() const noexcept { return status_; }
 
  private:

@@ -26,11 +26,11 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-/// Control characters above U+001F, which JSON need not escape: somebody may look at the log on a terminal. They are
-/// nowhere but in strings.
+/// Escapes control characters above U+001F, which JSON need not escape, because the log may be shown on a terminal.
+/// They occur only in strings.
 std::string without_controls(std::string_view line) {
   constexpr char kDelete = '\x7f';
-  constexpr char kLead = '\xc2';  // of U+0080 to U+00BF in UTF-8
+  constexpr char kLead = '\xc2';  // first byte of U+0080 to U+00BF in UTF-8
   std::string clean;
   clean.reserve(line.size() + 1);
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -62,7 +62,7 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(std::string path, std::size_t m
 AuditLog::AuditLog(std::string path, UniqueFd file, std::size_t most_waiting)
     : path_{std::move(path)}, most_waiting_{most_waiting}, file_{std::move(file)}, writer_{"skiff-audit", 1} {}
 
-// The pool runs what was posted, then ends.
+// The pool runs the posted jobs, then ends.
 AuditLog::~AuditLog() = default;
 
 void AuditLog::write(std::string_view json) {
@@ -128,7 +128,7 @@ void AuditLog::put(const std::string& text, std::uint64_t lines) {
   const int error = errno;
   if (!good) lost_.fetch_add(lines, std::memory_order_relaxed);
   if (!good && !failing_) {
-    log::error("the audit log can't be written: lines are lost", {{"file", path_}, {"error", errno_text(error)}});
+    log::error("cannot write the audit log: lines are lost", {{"file", path_}, {"error", errno_text(error)}});
   }
   failing_ = !good;
 }
@@ -138,8 +138,7 @@ void AuditLog::change_file() {
   if (file) {
     file_ = std::move(file);
   } else {
-    log::error("the audit log can't be opened again: the old file is kept",
-               {{"file", path_}, {"error", errno_text(errno)}});
+    log::error("cannot reopen the audit log: writing to the old file", {{"file", path_}, {"error", errno_text(errno)}});
   }
 }
 

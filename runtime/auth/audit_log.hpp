@@ -13,23 +13,23 @@
 
 namespace skiff::runtime {
 
-/// A file that lines are appended to by a thread of its own, so that a slow disk holds nobody up. What waits for the
-/// disk is bounded: beyond that lines are lost, counted, and the file says so in a line of its own when it can be
-/// written again. The destructor writes what is waiting.
+/// Appends lines to a file on a separate thread, so that a slow disk blocks no request. The bytes that wait for the
+/// disk are bounded. Further lines are dropped and counted, and a line in the file reports their number later. The
+/// destructor writes the waiting lines.
 class AuditLog {
  public:
   static constexpr std::size_t kMostWaiting = std::size_t{8} << 20U;  ///< bytes
 
-  /// Makes the file, mode 0600, or appends to it. Errors: those of open(2).
+  /// Creates the file with mode 0600, or opens it for appending. Errors: those of open(2).
   [[nodiscard]] static Result<std::unique_ptr<AuditLog>> open(std::string path,
                                                               std::size_t most_waiting = kMostWaiting);
   ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  /// Appends `line`, which ends without a newline and is one JSON object. Never blocks.
+  /// Appends `line`, one JSON object without a newline. Never blocks.
   void write(std::string_view line);
-  /// Goes on in a new file of the same name, after what was written before this call: the old one was moved away.
+  /// Opens the file by its name again, after rotation. Lines from before this call still go to the old file.
   void reopen();
 
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
@@ -45,16 +45,16 @@ class AuditLog {
   const std::size_t most_waiting_;
   std::atomic<std::uint64_t> lost_{0};
   std::mutex mutex_;
-  std::string waiting_;  ///< guarded by mutex_, as are the next three
+  std::string waiting_;  ///< guarded by mutex_, as are the members down to before_reopen_lines_
   std::uint64_t waiting_lines_ = 0;
   std::uint64_t lost_untold_ = 0;  ///< lost lines that the file does not report yet
-  bool reopen_ = false;            ///< after what waits now
-  bool scheduled_ = false;         ///< a job that writes is on its way
-  std::string before_reopen_;      ///< what is still for the old file
+  bool reopen_ = false;            ///< reopen before writing waiting_
+  bool scheduled_ = false;         ///< a job that writes was posted
+  std::string before_reopen_;      ///< lines for the old file
   std::uint64_t before_reopen_lines_ = 0;
-  UniqueFd file_;         ///< the writing thread's
-  bool failing_ = false;  ///< the writing thread's: the last write failed
-  BlockingPool writer_;   ///< last, so that it ends first
+  UniqueFd file_;         ///< used by the writing thread only
+  bool failing_ = false;  ///< the last write failed; used by the writing thread only
+  BlockingPool writer_;   ///< last member, so that it is destroyed first
 };
 
 }  // namespace skiff::runtime

@@ -17,7 +17,7 @@ using boost::asio::ip::address;
 using protocol::normal_origin;
 using protocol::parse_authority;
 
-/// So that an IPv4 client of a socket that listens on both families is recognised.
+/// Unmaps an IPv4-mapped address, which a socket for both families shows for IPv4.
 address unmapped(const address& ip) {
   if (ip.is_v6() && ip.to_v6().is_v4_mapped()) {
     return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, ip.to_v6());
@@ -25,7 +25,7 @@ address unmapped(const address& ip) {
   return ip;
 }
 
-/// Absent on a Unix socket.
+/// The agent's address on the connection; empty on a Unix socket.
 std::optional<address> own_address(const protocol::HttpExchange& http) {
   const protocol::Address& local = http.local_address();
   if (local.family() == AF_INET) {
@@ -41,14 +41,14 @@ std::optional<address> own_address(const protocol::HttpExchange& http) {
   return std::nullopt;
 }
 
-/// Whether the method only reads (RFC 9110 section 9.2.1): an Origin does not matter then, unless it is an upgrade.
+/// Whether the method is safe (RFC 9110 section 9.2.1): Origin is then not checked, unless the request is an upgrade.
 bool is_safe_method(std::string_view method) noexcept {
   constexpr std::array kSafe{std::string_view{"GET"}, std::string_view{"HEAD"}, std::string_view{"OPTIONS"},
                              std::string_view{"TRACE"}};
   return std::ranges::count(kSafe, method) > 0;
 }
 
-/// It says nothing of what there is: what is not known is refused by the request itself.
+/// The answer to a preflight. It allows all methods; the request itself is refused if its method is unknown.
 protocol::HttpResponse preflight_answer(const BrowserHead& head) {
   protocol::HttpResponse answer{.status = 204};
   answer.headers.add("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
@@ -127,7 +127,7 @@ Result<Verdict> BrowserGuard::judge(const BrowserHead& head, Checks checks) cons
   if (checks == Checks::origin || origins_.empty()) return verdict;
   verdict.fields.set("Vary", "Origin");
   if (!head.origin || !lists_origin(*head.origin)) return verdict;
-  // Without Access-Control-Allow-Credentials: a token is sent by the page itself, and never by the browser.
+  // Access-Control-Allow-Credentials is not needed: the page itself sends the token, not the browser.
   verdict.fields.set("Access-Control-Allow-Origin", *head.origin);
   verdict.fields.set("Access-Control-Expose-Headers", "*");
   if (head.is_preflight) verdict.preflight = preflight_answer(head);
@@ -135,7 +135,7 @@ Result<Verdict> BrowserGuard::judge(const BrowserHead& head, Checks checks) cons
 }
 
 Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const std::optional<address>& local) const {
-  // A browser always sends Host, and it can't reach a Unix socket.
+  // A browser always sends Host, and cannot reach a Unix socket.
   if (any_host_ || !host || !local) return {};
   const auto authority = parse_authority(*host);
   if (authority) {

@@ -24,11 +24,11 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Takes one presented token in; a second one must be the same.
+/// Collects the tokens of a request; a second token must equal the first.
 class Presented {
  public:
   Result<> take(std::string_view token) {
-    if (token.empty()) return {};  // as of a variable that is not set: none is there
+    if (token.empty()) return {};  // a client whose variable is unset sends an empty token
     if (!is_token_form(token)) return malformed();
     if (token_ && *token_ != token) return fail(Errc::unauthenticated, "the request holds two different credentials");
     token_ = token;
@@ -142,7 +142,7 @@ Result<Identity> Authenticator::authenticate(std::optional<std::string_view> tok
 
   const TokenDigest digest = digest_of(*token);
   const TokenEntry* found = nullptr;
-  // All are compared whatever the outcome, so that the time tells nothing.
+  // Compare with all tokens, so that the time does not reveal a match.
   for (const TokenEntry& entry : tokens_) {
     if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) found = &entry;
   }
@@ -193,7 +193,7 @@ Result<> require_session(const Identity& identity, std::string_view session) {
 Result<> require_rule_over(const Identity& identity, std::string_view session) {
   if (!is_kept_in(identity)) return require_session(identity, session);
   return fail(Errc::insufficient_scope,
-              "the credential is for the commands and files of one session: to make, change or delete a session, it "
+              "the credential is for the commands and files of one session: to create, change or delete a session, it "
               "needs the scope admin, or to be for every session");
 }
 

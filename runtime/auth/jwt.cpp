@@ -17,14 +17,14 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kSignatureBytes = 64;
 constexpr std::size_t kMostDepth = 16;
-/// 9999-12-31T23:59:59Z: what RFC 3339 can show.
+/// 9999-12-31T23:59:59Z, the latest time in RFC 3339.
 constexpr double kLatest = 253'402'300'799.0;
 
 std::unexpected<Error> refuse(const std::string& why) {
   return fail(Errc::unauthenticated, "the token is not valid: " + why);
 }
 
-/// The object in one base64url part. A name that is there twice is refused, for two readers could take different ones.
+/// Parses the object in one base64url part. It refuses duplicate names, because two readers could use different values.
 Result<Json> read_part(std::string_view part, std::string_view what) {
   const auto text = protocol::decode_base64url(part);
   if (!text) return refuse("its " + std::string{what} + " is not base64url");
@@ -44,7 +44,7 @@ Result<Json> read_part(std::string_view part, std::string_view what) {
   return object;
 }
 
-/// A NumericDate (RFC 7519 section 2); absent if the claim is.
+/// Reads a NumericDate (RFC 7519 section 2); empty if the claim is absent.
 Result<std::optional<WallTime>> read_time(const Json& claims, const char* name) {
   const auto claim = claims.find(name);
   if (claim == claims.end()) return std::nullopt;
@@ -110,7 +110,7 @@ Result<JwtClaims> verify_jwt(std::string_view token, std::span<const PublicKey> 
   const std::size_t second = token.find('.', first + 1);
   const std::string_view signed_part = token.substr(0, second);
 
-  // From the header only what decides how to verify is used: keys that it may name or hold are never looked at.
+  // Use only alg and crit of the header; ignore keys that it may name or contain.
   SKIFF_TRY(const auto header, read_part(token.substr(0, first), "header"));
   const auto algorithm = header.find("alg");
   if (algorithm == header.end() || *algorithm != "EdDSA") return refuse("its alg is not EdDSA");

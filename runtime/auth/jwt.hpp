@@ -13,27 +13,27 @@
 
 namespace skiff::runtime {
 
-/// What an accepted JWT says.
+/// The claims of an accepted JWT.
 struct JwtClaims {
   std::string subject;  ///< `sub`, or empty
   std::string id;       ///< `jti`, or empty
-  Scopes scopes;        ///< `scope`, or none
+  Scopes scopes;        ///< from `scope`; empty if it is absent
   std::optional<std::string> session;
-  WallTime not_before = WallTime::min();  ///< the later of `nbf` and `iat`, with the leeway taken off
-  WallTime expires;                       ///< `exp`: not valid from here on
+  WallTime not_before = WallTime::min();  ///< the later of `nbf` and `iat`, minus the leeway
+  WallTime expires;                       ///< `exp`: invalid from this time on
 };
 
 inline constexpr std::size_t kLongestJwt = 8 * 1024;
-/// For `nbf` and `iat` only, for the clocks of issuer and sandbox differ; `exp` has none.
+/// Leeway for `nbf` and `iat`, because the clocks of issuer and sandbox differ. `exp` has none.
 inline constexpr std::chrono::seconds kJwtLeeway{5};
 
-/// True for text with exactly two dots: whether to look at it as a JWT at all.
+/// True for text with exactly two dots, which may be a JWT.
 [[nodiscard]] bool looks_like_jwt(std::string_view token) noexcept;
 
 /// Checks a JWT (RFC 7519) in compact form, signed with Ed25519 (RFC 8037) by one of `keys`: three parts in strict
 /// base64url, `alg` "EdDSA" and no `crit`, then the signature, and only then the claims: `exp` required, `nbf` and
-/// `iat` honoured, `aud` (a string or a list) must hold `audience`. Duplicate names in header or claims are refused.
-/// Errors: unauthenticated; the message says which check failed and never holds a part of the token.
+/// `iat` honoured, `aud` (a string or a list) must contain `audience`. Duplicate names in header or claims are refused.
+/// Errors: unauthenticated; the message names the failed check and contains no part of the token.
 [[nodiscard]] Result<JwtClaims> verify_jwt(std::string_view token, std::span<const PublicKey> keys,
                                            std::string_view audience, WallTime now);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kProtocols = "Sec-WebSocket-Protocol";
 
-/// Calls `each` for the subprotocols that are offered, those with a token too.
+/// Calls `each` for the offered subprotocols, including those with a token.
 template <class Each>
 void for_each_protocol(std::string_view offered, Each each) {
   while (!offered.empty()) {
@@ -24,7 +24,7 @@ void for_each_protocol(std::string_view offered, Each each) {
   }
 }
 
-/// Whether the one in Authorization is the agent's, in a request whose own credential is elsewhere.
+/// Whether the token in Authorization is the agent's, although the request's own credential is in another field.
 bool is_accepted(std::string_view authorization, Authenticator& who) {
   const auto token = presented_token({.authorization = authorization, .skiff_token = {}, .websocket_protocol = {}});
   if (!token || !*token) return false;

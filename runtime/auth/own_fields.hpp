@@ -5,16 +5,16 @@
 
 namespace skiff::runtime {
 
-/// The fields of a request in which a credential may be.
+/// The fields of a request that may contain a credential.
 [[nodiscard]] CredentialHeaders credential_headers(const protocol::Headers& headers);
 
-/// Whether the credential is in a field that only the agent uses: X-Skiff-Token, or the subprotocol. Where requests are
-/// passed on, Authorization then is for whoever gets them.
+/// Whether the credential is in a field that only the agent uses: X-Skiff-Token or the subprotocol. When the request is
+/// passed on, Authorization is then for the server that gets it.
 [[nodiscard]] bool has_own_field(const CredentialHeaders& headers);
 
-/// Takes everything that is the agent's own out of `fields`, which go on to somebody else: X-Skiff-Token, the
-/// subprotocol that carries a token, and Authorization if it is a bearer token that is the agent's, by `has_own_field`
-/// or because `who` accepts it.
+/// Removes the agent's credentials from `fields` before they are passed on to another server: X-Skiff-Token, the
+/// subprotocol with a token, and Authorization if it has a bearer token that is the agent's, because `has_own_field` is
+/// false or `who` accepts it.
 void remove_own_fields(protocol::Headers& fields, Authenticator& who);
 
 }  // namespace skiff::runtime

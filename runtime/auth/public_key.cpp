@@ -17,8 +17,8 @@ constexpr std::string_view kEnd = "-----END PUBLIC KEY-----";
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::size_t kLongestPemFile = 64 * 1024;
 
-// What stands before the 32 bytes of the key in a SubjectPublicKeyInfo (RFC 8410 section 4). DER has one form only, so
-// no parser is needed to recognise it.
+// The bytes before the 32 bytes of the key in a SubjectPublicKeyInfo (RFC 8410 section 4). DER has only one encoding,
+// so no parser is needed.
 constexpr std::string_view kEd25519Prefix = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"sv;
 constexpr std::size_t kEd25519KeyBytes = 32;
 
@@ -34,7 +34,7 @@ Result<std::vector<PublicKey>> PublicKey::parse_pem(std::string_view pem) {
   for (pem = trimmed_front(pem); !pem.empty(); pem = trimmed_front(pem)) {
     if (!pem.starts_with(kBegin)) {
       return fail(Errc::invalid_field, pem.contains("PRIVATE KEY")
-                                           ? "it holds a private key, which has no place in a sandbox"
+                                           ? "it contains a private key, which must not be in a sandbox"
                                            : "expected \"-----BEGIN PUBLIC KEY-----\" (PEM)");
     }
     pem.remove_prefix(kBegin.size());
@@ -44,7 +44,7 @@ Result<std::vector<PublicKey>> PublicKey::parse_pem(std::string_view pem) {
     pem.remove_prefix(end + kEnd.size());
     std::erase_if(body, [](char c) { return kBlank.contains(c); });
     const auto der = protocol::decode_base64(body);
-    if (!der) return fail(Errc::invalid_field, "what stands between BEGIN and END is not base64");
+    if (!der) return fail(Errc::invalid_field, "the text between BEGIN and END is not base64");
     if (!der->starts_with(kEd25519Prefix) || der->size() != kEd25519Prefix.size() + kEd25519KeyBytes) {
       return fail(Errc::invalid_field, "it is not an Ed25519 key");
     }
@@ -54,14 +54,14 @@ Result<std::vector<PublicKey>> PublicKey::parse_pem(std::string_view pem) {
     if (!key) return fail(Errc::invalid_field, "OpenSSL does not take the key");
     keys.push_back(PublicKey{std::move(key)});
   }
-  if (keys.empty()) return fail(Errc::invalid_field, "there is no key in it");
+  if (keys.empty()) return fail(Errc::invalid_field, "it contains no key");
   return keys;
 }
 
 Result<std::vector<PublicKey>> PublicKey::read_pem_file(const std::string& path) {
   SKIFF_TRY(auto text, read_small_file(path, kLongestPemFile));
   auto keys = parse_pem(text);
-  // It may have been a private key, by mistake.
+  // Wipe the text, which may be a private key by mistake.
   wipe(text);
   if (!keys) keys.error().message = "\"" + path + "\": " + keys.error().message;
   return keys;

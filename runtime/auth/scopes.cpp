@@ -14,7 +14,7 @@ std::optional<Scope> scope_called(std::string_view word) noexcept {
   return scope == kScopes.end() ? std::nullopt : std::optional{*scope};
 }
 
-/// Takes the part up to the next `separator` off `text`.
+/// Removes the part up to the next `separator` from `text`, and returns it.
 std::string_view next_word(std::string_view& text, char separator) noexcept {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view word = text.substr(0, end);

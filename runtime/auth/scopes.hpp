@@ -8,13 +8,13 @@
 
 namespace skiff::runtime {
 
-/// What a route asks for. `exec` implies `read` (and writing files); `ports`, for the servers on ports of the sandbox,
-/// stands beside them; `admin` implies all.
+/// The scope that a route requires. `exec` implies `read` (and allows writing files). `ports` is for the servers on
+/// ports of the sandbox. `admin` implies all.
 enum class Scope : std::uint8_t { read = 1, exec = 2, ports = 4, admin = 8 };
 
 [[nodiscard]] std::string_view name(Scope scope) noexcept;
 
-/// What a credential allows: a set that holds what its members imply.
+/// The scopes of a credential: a set that includes the scopes that its members imply.
 class Scopes {
  public:
   constexpr Scopes() = default;
@@ -31,16 +31,16 @@ class Scopes {
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
   friend constexpr bool operator==(Scopes, Scopes) = default;
 
-  /// "read,exec": every word must be known, and there must be one. Errors: invalid_field.
+  /// Parses "read,exec". The list must not be empty, and every word must be a scope. Errors: invalid_field.
   [[nodiscard]] static Result<Scopes> parse_list(std::string_view text);
-  /// The `scope` claim (RFC 8693 section 4.2): words separated by spaces; words that mean nothing here are skipped, for
-  /// an issuer may use them elsewhere.
+  /// Parses the `scope` claim (RFC 8693 section 4.2): words separated by spaces. Unknown words are skipped, because an
+  /// issuer may use them for other services.
   [[nodiscard]] static Scopes parse_claim(std::string_view text) noexcept;
-  /// "read exec ports admin"
+  /// The names of the scopes, separated by spaces: "read exec ports admin".
   [[nodiscard]] std::string text() const;
 
  private:
-  /// The bits of `scope` and of what it implies.
+  /// The bits of `scope` and of the scopes that it implies.
   static constexpr std::uint8_t implied(Scope scope) noexcept {
     const auto bit = [](Scope one) { return static_cast<unsigned>(one); };
     unsigned bits = bit(scope);

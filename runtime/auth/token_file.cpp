@@ -82,11 +82,11 @@ Result<std::vector<TokenEntry>> parse_token_file(std::string_view text) {
       entry.session = session;
     }
     if (std::ranges::count(entries, entry.digest, &TokenEntry::digest) > 0) {
-      return refuse("the same token stands on a line above");
+      return refuse("the token is on a line above, too");
     }
     entries.push_back(std::move(entry));
   }
-  if (entries.empty()) return fail(Errc::invalid_field, "there is no token in it");
+  if (entries.empty()) return fail(Errc::invalid_field, "it contains no token");
   return entries;
 }
 

@@ -12,13 +12,13 @@ namespace skiff::runtime {
 bool is_weak_token(std::string_view token) noexcept {
   constexpr std::size_t kLeastBits = 128;
   const bool is_hex = std::ranges::all_of(token, [](char c) { return hex_value(c) >= 0; });
-  const std::size_t bits_each = is_hex ? 4 : 6;  // of base64url
+  const std::size_t bits_each = is_hex ? 4 : 6;  // bits of a base64url character
   return token.size() * bits_each < kLeastBits;
 }
 
 void warn_of_weak_token(std::string_view token, std::string_view where) {
   if (!is_weak_token(token)) return;
-  log::warning("a token is so short that it may be guessed: `openssl rand -hex 32` makes a good one",
+  log::warning("a token is so short that it may be guessed: `openssl rand -hex 32` creates a good one",
                {{"where", where}});
 }
 

@@ -4,12 +4,12 @@
 
 namespace skiff::runtime {
 
-/// Whether a token may be found by trying: it is so short that it has less than 128 bits, whatever made it.
+/// Whether a token may be guessed: it is so short that it has less than 128 random bits.
 [[nodiscard]] bool is_weak_token(std::string_view token) noexcept;
 
-/// Logs a warning if it is. `where` says where the token stands; nothing of the token is told.
+/// Logs a warning if the token is weak. `where` names the place of the token; the warning contains no part of it.
 void warn_of_weak_token(std::string_view token, std::string_view where);
-/// The same of each token of a token file, by its line.
+/// Logs a warning for each weak token of a token file, with its line.
 void warn_of_weak_tokens(std::string_view file);
 
 }  // namespace skiff::runtime

@@ -5,8 +5,8 @@
 
 #include "base/log/log.hpp"
 
-/// For the fully static skiffd only: what libstdc++ does when an exception is caught by nobody, without the demangler
-/// that its own version brings along (47 KB).
+/// For the fully static skiffd only: replaces libstdc++'s handler of uncaught exceptions, which includes the demangler
+/// (47 KB).
 namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): libstdc++'s name
 
 void __verbose_terminate_handler();  // NOLINT(bugprone-reserved-identifier)

@@ -8,8 +8,8 @@
 
 namespace skiff::runtime {
 
-/// What of these settings lets others at a secret: a sentence each, for the log. A secret's file that everybody can
-/// read or that lies below the root, and an address that the network reaches without TLS.
+/// Warnings for the log about settings that expose a secret: a secret's file that every user can read or that lies
+/// below the root, and an address other than loopback without TLS.
 [[nodiscard]] std::vector<std::string> exposures(const Settings& settings,
                                                  const std::vector<protocol::Address>& addresses);
 

@@ -15,7 +15,7 @@ namespace skiff::runtime {
 namespace asio = boost::asio;
 namespace {
 
-/// A certificate and its key are written one after the other.
+/// Quiet time after a change: a certificate and its key are written one after the other.
 constexpr std::chrono::milliseconds kQuiet{100};
 
 constexpr std::uint32_t kChanges =
@@ -41,14 +41,14 @@ Result<FileWatch> FileWatch::open(const std::vector<std::string>& files) {
 }
 
 void FileWatch::add_watches() const {
-  // A directory that was replaced by another one of its name has no watch; one that has keeps it.
+  // A directory that replaced another of its name has no watch yet. Adding a watch twice has no effect.
   for (const std::string& directory : directories_) ::inotify_add_watch(source_.get(), directory.c_str(), kChanges);
 }
 
 Task<> FileWatch::watch(std::function<void()> changed) {
   const Executor executor = co_await asio::this_coro::executor;
   asio::posix::basic_stream_descriptor<Executor> source{executor, source_.get()};
-  // The number stays ours.
+  // Release the descriptor: `source_` owns it.
   struct Release {
     asio::posix::basic_stream_descriptor<Executor>& source;
     ~Release() { source.release(); }

@@ -11,15 +11,14 @@
 
 namespace skiff::runtime {
 
-/// Tells that files may have changed, by watching the directories that they are in (inotify(7)): so also when a file is
-/// replaced by another one, and when Kubernetes swaps the `..data` link of a mounted secret. Reactor thread only.
+/// Watches files for changes by watching their directories (inotify(7)). So it also notices when a file is replaced,
+/// and when Kubernetes swaps the `..data` link of a mounted secret. Reactor thread only.
 class FileWatch {
  public:
-  /// `changed` is called from the reactor when the directories have been quiet for a moment after a change. Errors:
-  /// those of inotify, where it is not offered.
+  /// Starts to watch the directories of `files`. Errors: those of inotify.
   [[nodiscard]] static Result<FileWatch> open(const std::vector<std::string>& files);
 
-  /// Until cancelled.
+  /// Calls `changed` on the reactor when the directories have been quiet for 100 ms after a change, until cancelled.
   [[nodiscard]] Task<> watch(std::function<void()> changed);
 
  private:

@@ -21,7 +21,7 @@ Result<> copy_into(const std::string& directory) {
   struct stat info{};
   if (::fstat(self.get(), &info) != 0) return std::unexpected{system_error(errno, "stat \"/proc/self/exe\"")};
   const std::string target = directory + "/skiffd";
-  // Written under another name first: a container that starts meanwhile must not run half a program.
+  // Write under another name first: a container that starts meanwhile must not run half a program.
   const std::string draft = target + ".new";
   const UniqueFd file{::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0755)};
   if (!file) return std::unexpected{system_error(errno, "create \"" + draft + '"')};

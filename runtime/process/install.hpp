@@ -4,8 +4,8 @@
 
 namespace skiff::runtime {
 
-/// `skiffd install FOLDER`: copies the running program to FOLDER/skiffd, whole or not at all, so that an init container
-/// can put it into a volume. Returns the exit status; the reason for a failure is on stderr.
+/// `skiffd install DIRECTORY`: copies the running program to DIRECTORY/skiffd, whole or not at all, so that an init
+/// container can put it into a volume. Returns the exit status; the reason for a failure is on stderr.
 [[nodiscard]] int install(std::span<const char* const> arguments);
 
 }  // namespace skiff::runtime

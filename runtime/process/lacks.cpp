@@ -21,7 +21,7 @@ constexpr std::array kNeeds{
     Need{"dev/null", O_RDWR, "commands that use it fail, and so do stateful sessions"},
     Need{"dev/ptmx", O_PATH, "no command can have a terminal"},
     Need{"proc/self/fd", O_RDONLY | O_DIRECTORY,
-         "there are no files, ports and statistics, and a kill may leave processes behind"},
+         "files, ports and statistics do not work, and a kill may leave processes behind"},
 };
 
 }  // namespace

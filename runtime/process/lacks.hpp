@@ -6,8 +6,8 @@
 
 namespace skiff::runtime {
 
-/// What a root directory lacks that the agent and its commands need, as sentences for an operator: /dev/null, /proc.
-/// `root` goes before each path: for tests.
+/// Warnings for the log about paths that the agent and its commands need and that the root directory lacks: /dev/null,
+/// /dev/ptmx, /proc/self/fd. `root` is a prefix for each path, for tests.
 [[nodiscard]] std::vector<std::string> lacks(const std::filesystem::path& root = "/");
 
 }  // namespace skiff::runtime

@@ -12,12 +12,13 @@
 namespace skiff::runtime {
 namespace {
 
-/// The one object, for operator new's handler.
+/// The only object, for operator new's handler.
 constinit std::atomic<OwnLimits*> current_limits{nullptr};
 
-/// Why a limit is needed: AS, DATA: memory, of the agent and of a program that is started. CPU: commands would be
-/// killed. FSIZE: no file can be written, nor a script handed over. NOFILE: no connection, no command. NPROC: no
-/// command. RTTIME: it is the mark of a command (`sessions::Tag`). STACK: programs would crash.
+/// The name of a limit that the agent needs; empty: it can do without. AS, DATA: memory of the agent and of programs
+/// that it starts. CPU: commands would be killed. FSIZE: writes of files and scripts would fail. NOFILE: connections
+/// and commands would fail. NPROC: commands would fail. RTTIME: it is the mark of a command (`sessions::Tag`). STACK:
+/// programs would crash.
 std::string_view needed(int resource) {
   switch (resource) {
     case RLIMIT_AS:
@@ -41,8 +42,8 @@ std::string_view needed(int resource) {
   }
 }
 
-/// A piece comes from the heap, not from a mapping of its own, which would go back to the system (M_MMAP_THRESHOLD,
-/// mallopt(3)). Its pages are not touched, so that they cost nothing.
+/// Bytes of a piece of the reserve. It is small enough to come from the heap: a mapping would go back to the system
+/// (M_MMAP_THRESHOLD, mallopt(3)). Its pages are not touched, so they take no memory.
 constexpr std::size_t kPiece = 120 * 1024;
 constexpr std::size_t kPieces = 8;
 
@@ -61,7 +62,8 @@ OwnLimits::OwnLimits() : file_{::open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
   }
   std::array<char, kMostText> buffer;
   text_ = read_from_start(file_, buffer);
-  // The last one is never given back: the end of the heap would go to the system (M_TRIM_THRESHOLD, mallopt(3)).
+  // The last piece is never freed: free memory at the end of the heap would go back to the system (M_TRIM_THRESHOLD,
+  // mallopt(3)).
   while (reserve_.size() <= kPieces) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
   current_limits = this;
   std::set_new_handler(&look_for_memory);
@@ -112,9 +114,9 @@ OwnLimits::Kept OwnLimits::take_back() noexcept {
   return kept;
 }
 
-/// The last piece stays.
+/// Frees up to `pieces` pieces, but never the last one.
 void OwnLimits::give_reserve(std::size_t pieces) noexcept {
-  ::mallopt(M_ARENA_MAX, 1);  // a thread that has no heap of its own yet would get none, and no memory from this one
+  ::mallopt(M_ARENA_MAX, 1);  // a thread without an arena could not create one, and must use this heap
   while (pieces-- > 0 && reserve_.size() > 1) reserve_.erase(reserve_.begin());
 }
 

@@ -14,7 +14,7 @@ double seconds(const timeval& time) noexcept {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-/// Before main, which is soon enough after the kernel's own time of it.
+/// Read before main, shortly after the start of the process.
 const auto kStarted = std::chrono::system_clock::now();
 
 }  // namespace
@@ -40,7 +40,7 @@ std::uint64_t open_files() {
        !error && it != std::filesystem::directory_iterator{}; it.increment(error)) {
     ++count;
   }
-  return count == 0 ? 0 : count - 1;  // the one that reads the directory
+  return count == 0 ? 0 : count - 1;  // not the descriptor that reads the directory
 }
 
 std::uint64_t most_open_files() noexcept {

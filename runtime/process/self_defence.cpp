@@ -21,11 +21,11 @@ std::unexpected<Error> failed(std::string_view attempted) {
   return std::unexpected{system_error(errno, attempted)};
 }
 
-/// A descriptor that is closed would be given to the next file or socket, and log lines would go there.
+/// Opens missing standard descriptors: the next file or socket would get the number, and log lines would go there.
 Result<> open_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // The lowest free number is this one: those below are open by now.
+    // open(2) returns this number, the lowest free one: those below are open by now.
     if (::open("/dev/null", O_RDWR | O_NOCTTY) < 0)
       return failed("open \"/dev/null\"");  // NOLINT: inherited on purpose
   }
@@ -35,7 +35,7 @@ Result<> open_standard_descriptors() {
 Result<> close_inherited_on_exec() {
   constexpr unsigned kFirst = STDERR_FILENO + 1;
   if (::syscall(SYS_close_range, kFirst, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return {};
-  // Absent (ENOSYS), filtered (EPERM), or too old for the flag (EINVAL).
+  // The call is absent (ENOSYS), filtered (EPERM), or too old for the flag (EINVAL).
   const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir("/proc/self/fd"), &::closedir};
   if (!directory) return failed("open \"/proc/self/fd\"");
   while (const dirent* entry = ::readdir(directory.get())) {

@@ -50,7 +50,8 @@ std::optional<SignalQueue> look_at_queue() {
   return status ? signal_queue(*status) : std::nullopt;
 }
 
-/// A queue that is full is looked at a few times and the shortest counts: signals of other processes wait in it, too.
+/// Reads the queue; a full one is read up to five times, and the shortest counts, because signals of other processes
+/// are in it, too.
 std::optional<SignalQueue> queue_now() {
   constexpr int kLooks = 5;
   auto queue = look_at_queue();
@@ -67,7 +68,7 @@ bool had_no_entry(const std::optional<SignalQueue>& before) {
   return after && runtime::had_no_entry(*before, *after);
 }
 
-/// Tells the log of signals that don't count, one line a second at most.
+/// Logs signals that are ignored, at most one line a second.
 class Uncounted {
  public:
   explicit Uncounted(Executor executor) : second_{std::move(executor), [this] { tell(); }} {}
@@ -108,7 +109,7 @@ Task<> Signals::watch(std::function<void(int signal)> stop, std::function<void(b
   for (;;) {
     co_await source.async_wait(asio::posix::descriptor_base::wait_read, use_task);
     const pid_t self = ::getpid();
-    // No more than can wait: whoever sends without end must not keep the thread here.
+    // Read at most as many as can be pending: a flood of signals must not keep the thread here.
     for (std::size_t left = kHeard.size(); left > 0; --left) {
       const auto before = self == 1 ? queue_now() : std::nullopt;
       signalfd_siginfo info{};

@@ -17,38 +17,38 @@ namespace skiff::runtime {
 ///
 ///     while (!reader.over()) {
 ///       const Wake wake = co_await reader.ready();
-///       ...                                         // what else has happened
+///       ...                                         // handle other events
 ///       while (auto item = reader.next()) ...       // no copy: items share the log's segments
 ///       ...                                         // send it
 ///     }
 ///
-/// Readers take turns, so that a thousand of them hold nobody up. Reactor thread only.
+/// Readers take turns, so that a thousand of them do not block other work. Reactor thread only.
 class LogReader : public LogWatch {
  public:
   struct Options {
     std::uint64_t from = 0;
     std::optional<sessions::Stream> only = {};
-    bool lossless = false;   ///< the command waits for this reader rather than that bytes are lost
-    bool follow = true;      ///< go on until the command's exit; else to where the log is now
-    bool until_end = false;  ///< go on until every pipe is at its end
-    std::uint64_t limit_bytes = std::numeric_limits<std::uint64_t>::max();  ///< of output
+    bool lossless = false;   ///< the command waits for this reader, so that no bytes are lost
+    bool follow = true;      ///< read until the command's exit; else to the log's current end
+    bool until_end = false;  ///< read until every pipe is at its end
+    std::uint64_t limit_bytes = std::numeric_limits<std::uint64_t>::max();  ///< most bytes of output
     LogWatch::Options watch = {};
   };
   LogReader(sessions::Turns& turns, std::shared_ptr<sessions::OutputLog> log, Options options);
 
-  /// Waits for this reader's turn; once `next` has had nothing to give, first until the log has changed or something
-  /// else has happened. `holding`: the caller holds back a part of what it was given, as half a character.
+  /// Waits for this reader's turn. If `next` returned nothing last, it first waits until the log has changed or another
+  /// event has happened. `holding`: the caller holds back a part of an item, such as half a character.
   [[nodiscard]] Task<Wake> ready(bool holding = false);
-  /// The next item of this turn, with at most `most` bytes of output. Nothing: the turn is over, or the log has nothing
-  /// more at the moment.
+  /// The next item of this turn, with at most `most` bytes of output. Empty when the turn is over, or when the log has
+  /// nothing more at the moment.
   [[nodiscard]] std::optional<sessions::LogItem> next(std::size_t most = std::numeric_limits<std::size_t>::max());
 
-  /// The last item was given.
+  /// True after the last item.
   [[nodiscard]] bool over() const noexcept { return over_; }
-  /// The log had nothing more when `next` was called last.
+  /// True when the log had nothing more at the last call of `next`.
   [[nodiscard]] bool dry() const noexcept { return dry_; }
   [[nodiscard]] std::uint64_t offset() const noexcept { return cursor_.offset(); }
-  /// Reads once more from `offset` on.
+  /// Continues reading at `offset`, also an earlier one.
   void rewind(std::uint64_t offset);
 
  private:

@@ -8,7 +8,7 @@
 namespace skiff::runtime {
 namespace {
 
-/// Half a character waits this long for its other half.
+/// Time that half a character waits for its other half.
 constexpr std::chrono::milliseconds kHoldBack{100};
 
 }  // namespace

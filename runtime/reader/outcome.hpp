@@ -7,25 +7,25 @@
 
 namespace skiff::runtime {
 
-/// Why a command could not be started, in the classes that protocols tell apart.
+/// The reason why a command could not start, in the classes that protocols distinguish.
 enum class StartFault : std::uint8_t {
-  absent,     ///< there is nothing at the path of the program or of its directory
-  forbidden,  ///< it may not be run, or not there
-  too_large,  ///< its arguments and its environment are too large
-  exhausted,  ///< there are not enough processes, memory or descriptors: it may work later
+  absent,     ///< the program or its working directory does not exist
+  forbidden,  ///< the program may not be run, or its directory not be used
+  too_large,  ///< the arguments and the environment are too large
+  exhausted,  ///< processes, memory or descriptors ran out; it may work later
   other,
 };
 [[nodiscard]] StartFault start_fault(const sessions::SpawnFailure& failure) noexcept;
 
-/// Null: the command was started, or that is not known yet.
+/// The failure of a command's start; null if the command has started, or is still starting.
 [[nodiscard]] const sessions::SpawnFailure* start_failure(const sessions::Command& command) noexcept;
 
-// A command's exit in one number. A shell's number is ExitStatus::exit_code itself, where the command was not ended by
-// a signal.
+// The functions below return a command's exit as one number. If no signal ended the command, a shell's number is
+// ExitStatus::exit_code itself.
 
-/// As Python's subprocess has it: a signal is its number below zero.
+/// The exit as in Python's subprocess: a signal N is -N.
 [[nodiscard]] int python_exit_code(const sessions::ExitStatus& status) noexcept;
-/// As Go's os.ProcessState has it: a signal is -1.
+/// The exit as in Go's os.ProcessState: any signal is -1.
 [[nodiscard]] int go_exit_code(const sessions::ExitStatus& status) noexcept;
 
 }  // namespace skiff::runtime

@@ -67,13 +67,13 @@ TEST(PublicKey, ComesInSeveralBlocksAndAnyLineEnd) {
 
 TEST(PublicKey, IsRefusedWhenItIsAnythingElse) {
   const std::string pem = test::SigningKey{}.public_pem();
-  EXPECT_EQ(key_refusal(""), "there is no key in it");
-  EXPECT_EQ(key_refusal(" \n"), "there is no key in it");
+  EXPECT_EQ(key_refusal(""), "it contains no key");
+  EXPECT_EQ(key_refusal(" \n"), "it contains no key");
   EXPECT_THAT(key_refusal("key:\n" + pem), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
   EXPECT_THAT(key_refusal(pem + "rest"), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
   EXPECT_THAT(key_refusal(pem.substr(0, pem.find("-----END"))), HasSubstr("END PUBLIC KEY"));
   EXPECT_EQ(key_refusal("-----BEGIN PUBLIC KEY-----\n????\n-----END PUBLIC KEY-----"),
-            "what stands between BEGIN and END is not base64");
+            "the text between BEGIN and END is not base64");
   EXPECT_EQ(key_refusal("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----"), "it is not an Ed25519 key");
   for (const char* type : {"X25519", "ED448"}) {
     EXPECT_EQ(key_refusal(test::SigningKey{type}.public_pem()), "it is not an Ed25519 key") << type;

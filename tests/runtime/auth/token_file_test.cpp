@@ -52,15 +52,15 @@ TEST(TokenFile, NamesTheLineThatIsWrongAndNeverItsText) {
   EXPECT_EQ(token_file_refusal("hush\xc3\xa9"), "line 1: a token has at most 8192 characters, all printable ASCII");
   EXPECT_EQ(token_file_refusal(std::string(8193, 'x')),
             "line 1: a token has at most 8192 characters, all printable ASCII");
-  EXPECT_EQ(token_file_refusal("hush read\nother\nhush exec"), "line 3: the same token stands on a line above");
+  EXPECT_EQ(token_file_refusal("hush read\nother\nhush exec"), "line 3: the token is on a line above, too");
   for (const char* text : {"hush write", "hush read a/b", "hush read a b", "hush\x01", "hush\nhush"}) {
     EXPECT_THAT(token_file_refusal(text), Not(HasSubstr("hush"))) << text;
   }
 }
 
 TEST(TokenFile, WithoutATokenIsAnError) {
-  EXPECT_EQ(token_file_refusal(""), "there is no token in it");
-  EXPECT_EQ(token_file_refusal("# nothing\n\n  \n"), "there is no token in it");
+  EXPECT_EQ(token_file_refusal(""), "it contains no token");
+  EXPECT_EQ(token_file_refusal("# nothing\n\n  \n"), "it contains no token");
 }
 
 TEST(TokenFile, IsReadFromDiskAndNamedInErrors) {
