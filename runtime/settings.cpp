@@ -136,7 +136,7 @@ std::vector<Setting> rows(Settings& s) {
       {"idempotency-ids", "SKIFF_IDEMPOTENCY_IDS", Count{&s.idempotency_ids, 1, 10'000'000}, "N", kCommands,
        "How many such ids are remembered."},
       {"stdin-bytes", "SKIFF_STDIN_BYTES", Size{&s.stdin_bytes, 4 * kKiB, 1 * kGiB}, "SIZE", kCommands,
-       "Input of one command that is buffered; writers wait when the buffer is full."},
+       "Input that a WebSocket buffers for one command. When the buffer is full, further input waits; it is refused if the command reads nothing for 1s."},
       {"e2b-deadline", "SKIFF_E2B_DEADLINE", Choice{&s.e2b_deadline, {"kill", "detach"}}, "WHAT", kCommands,
        "What happens when the time limit of a stream of --dialect e2b is over: kill the command, as E2B's own agent does, or detach from it: it continues and can be connected to."},
 

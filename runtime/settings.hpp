@@ -77,7 +77,7 @@ struct Settings {
   Milliseconds exit_drain{150};      ///< from a leader's end to its `exit` record while a pipe is still open
   Milliseconds idempotency_window{86'400'000};  ///< time for which a client's command id starts at most one command
   std::uint64_t idempotency_ids = 100'000;      ///< number of ids that are remembered
-  std::uint64_t stdin_bytes = 1 * kMiB;         ///< queued input of one command
+  std::uint64_t stdin_bytes = 1 * kMiB;         ///< input that a WebSocket queues for one command
   std::string e2b_deadline = "kill";            ///< for the dialect e2b: kill the command with its stream, or detach
 
   // Output

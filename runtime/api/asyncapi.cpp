@@ -9,7 +9,7 @@
 #include "runtime/api/route.hpp"
 #include "runtime/api/sockets/messages.hpp"
 
-/// The AsyncAPI document: each route that carries messages as a channel, with the tables that its messages come from.
+/// The AsyncAPI document: a channel for each route with messages, from the tables that also write the messages.
 namespace skiff::runtime::api {
 namespace {
 
@@ -20,7 +20,7 @@ Schemas nothing() {
   return {};
 }
 
-/// On the WebSocket of one command there is nothing to start or to attach to.
+/// The WebSocket of one command takes no messages that start or attach to a command.
 Schemas messages_to_one_command() {
   Schemas messages = client_messages();
   std::erase_if(messages,
@@ -32,7 +32,7 @@ Schemas terminal_messages() {
   return {terminal_message()};
 }
 
-/// What a route carries, from the agent and to it. `frames`: bytes too, both ways.
+/// The messages of a route, from the agent and to it. `frames` names binary messages in both directions.
 struct Conversation {
   std::string_view operation_id;
   Schemas (*sends)();
@@ -45,8 +45,8 @@ constexpr std::string_view kTerminalBytes = "TerminalBytes";
 constexpr std::string_view kPortBytes = "PortBytes";
 
 std::string_view about_parameter(std::string_view name) {
-  if (name == "sid") return "The session";
-  return name == "port" ? "Where the server listens" : "The command";
+  if (name == "sid") return "Id of the session";
+  return name == "port" ? "Port that the server listens on" : "Id of the command";
 }
 
 constexpr std::array kConversations{
@@ -83,10 +83,10 @@ class AsyncDocument {
     }
     document_["servers"]["ws"]["security"].push_back(reference("components/securitySchemes/subprotocol"));
     add_bytes(kBinaryFrame, "With skiff.v1.binary: a header of 24 bytes, then bytes of one stream.");
-    add_bytes(kTerminalBytes, "What is typed, and what the terminal shows.");
+    add_bytes(kTerminalBytes, "Bytes that the client types, and bytes that the terminal shows.");
     add_bytes(kPortBytes,
-              "Bytes of the connection; where a message begins and ends says nothing. With skiff.v1.tcp an empty text "
-              "message ends its sender's direction.");
+              "Bytes of the connection; the boundaries of messages have no meaning. With skiff.v1.tcp an empty text "
+              "message closes its sender's direction.");
   }
 
   void add(const Route& route, const Conversation& conversation) {
@@ -144,7 +144,7 @@ class AsyncDocument {
                                     {"payload", {{"type", "string"}, {"format", "binary"}}}};
   }
 
-  /// Makes messages of the components and adds them to a channel's; returns what an operation refers to.
+  /// Adds the components as messages to a channel; returns the references for an operation.
   OrderedJson list(const std::string& channel, OrderedJson& into, const Schemas& components, std::string_view frames) {
     OrderedJson references = OrderedJson::array();
     const auto refer = [&](const std::string& name) {

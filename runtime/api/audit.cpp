@@ -12,10 +12,10 @@ using protocol::append_json_number;
 using protocol::append_json_string;
 using protocol::append_json_text;
 
-/// A client may call its method anything.
+/// Bytes of a request's method that are logged; a client may send any method.
 constexpr std::size_t kLongestMethod = 32;
 
-/// Left out when it is empty.
+/// Appends a member unless `text` is empty.
 void append_known(std::string& out, std::string_view key, std::string_view text) {
   if (!text.empty()) append_json_text(out, key, text);
 }
@@ -27,7 +27,7 @@ std::string begin(std::string_view event) {
   return line;
 }
 
-/// The bytes that the digest is of: the line, or the arguments with a zero byte behind each, as in /proc/PID/cmdline.
+/// The bytes that are hashed: the line, or the arguments, each followed by a zero byte, as in /proc/PID/cmdline.
 std::string content_of(const sessions::CommandSpec& spec) {
   if (spec.line) return *spec.line;
   std::string joined;

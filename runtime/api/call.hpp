@@ -18,15 +18,14 @@
 
 namespace skiff::runtime::api {
 
-/// Who asks, in which request: what goes along with a command that is started for them.
+/// The client and the request for which a command is started.
 struct Caller {
   Identity identity;
   std::string request_id;
   std::string traceparent;  ///< W3C trace context; empty: none
 };
 
-/// One request on its way through a handler: what was asked, by whom, and the means to answer. Lives as long as the
-/// handler.
+/// One request in a handler: its data, its client, and the means to answer. Lives as long as the handler.
 struct Call {
   Agent& agent;
   protocol::HttpExchange& http;
@@ -34,19 +33,19 @@ struct Call {
   Identity identity;
   std::vector<std::string> params;  ///< the values of the path template's variables, in order
   std::string request_id;
-  std::string body;                  ///< of a route with a JSON body: the whole of it
+  std::string body;                  ///< the whole body, if the route has a JSON body
   bool lenient = false;              ///< Prefer: handling=lenient (RFC 7240)
-  std::vector<std::string> ignored;  ///< unknown fields that were left out of account
-  std::string command_id;            ///< for the access log
+  std::vector<std::string> ignored;  ///< names of unknown fields that were ignored
+  std::string command_id;            ///< id of a command that the request started, for the logs
   std::string traceparent;           ///< W3C trace context; empty: none
 
   [[nodiscard]] const protocol::Target& target() const { return http.request().target; }
   [[nodiscard]] std::optional<std::string_view> query(std::string_view name) const { return target().parameter(name); }
-  /// Errors: invalid_field naming the parameter.
+  /// Errors: invalid_field, which names the parameter.
   [[nodiscard]] Result<std::optional<std::uint64_t>> query_number(std::string_view name, std::uint64_t most) const;
   [[nodiscard]] Result<bool> query_flag(std::string_view name) const;
-  /// Last-Event-ID: where an EventSource was (WHATWG HTML 9.2.4), which is newer than what its URL says. Errors:
-  /// invalid_field.
+  /// Last-Event-ID: the position of an EventSource that reconnects (WHATWG HTML 9.2.4), which is newer than the one in
+  /// its URL. Errors: invalid_field.
   [[nodiscard]] Result<std::optional<std::uint64_t>> last_event_id() const;
 
   /// The session that the path names, or the default one. Errors: session_not_found, insufficient_scope.
@@ -63,18 +62,18 @@ struct Call {
     tell_ignored();
     return decoded;
   }
-  /// Names what was ignored in Preference-Applied (RFC 7240 section 3).
+  /// Lists the ignored fields in Preference-Applied (RFC 7240 section 3).
   void tell_ignored();
 
-  /// Answers with a JSON body; it ends with a newline, so that a terminal's prompt stands on a line of its own.
+  /// Answers with a JSON body and a final newline, for terminals.
   [[nodiscard]] Task<Result<>> json(unsigned status, std::string text);
   [[nodiscard]] Task<Result<>> no_content();
 };
 
-/// Whether the same request may succeed a moment later. Retry-After tells the client.
+/// Whether the same request may succeed later, so that the answer has Retry-After.
 [[nodiscard]] bool is_for_later(Errc code) noexcept;
 
-/// What a handler's errors become.
+/// The answer for an error of a handler.
 [[nodiscard]] protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
                                                       std::span<const protocol::ProblemMember> extra = {});
 

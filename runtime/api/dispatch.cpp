@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
 
-/// One request on its way.
+/// One request while it is handled.
 struct Visit {
   Agent& agent;
   protocol::HttpExchange& http;
   protocol::service::Match match = {};
   RequestRecord record = {};
-  const Route* route = nullptr;  ///< null: none matches
+  const Route* route = nullptr;  ///< null: no route matches
 
-  /// Everybody may use the route.
+  /// True if the route needs no credential.
   [[nodiscard]] bool is_open() const noexcept { return route != nullptr && !route->scope; }
   [[nodiscard]] bool passes_on() const noexcept { return route != nullptr && route->passes_on(); }
 };
@@ -41,7 +41,7 @@ Result<> check_query(const Route& route, const protocol::Target& target, bool le
     ignored.push_back(parameter.name);
   }
   for (const QueryParameter& known : route.query) {
-    // One of the two would be left out of account, and whoever asks can't know which.
+    // One of the two values would be ignored, and the client could not know which.
     if (!known.repeated && std::ranges::count(target.query, known.name, &protocol::Target::Parameter::name) > 1) {
       return fail(Errc::invalid_field, "the query parameter " + std::string{known.name} + " is given more than once",
                   std::string{known.name});
@@ -54,7 +54,7 @@ Result<> check_query(const Route& route, const protocol::Target& target, bool le
   return {};
 }
 
-/// Everything that must hold before a handler may run; leaves the body of a JSON route in the call.
+/// Makes all checks before the handler runs, and reads the body of a JSON route into the call.
 Task<Result<>> admit(Call& call) {
   const auto& request = call.http.request();
   const Route& route = call.route;
@@ -77,16 +77,17 @@ Task<Result<>> admit(Call& call) {
 
 Result<Identity> authenticate(const Visit& visit) {
   const protocol::Headers& headers = visit.http.request().headers;
-  // Something before us could go by the other one. Of Authorization and Origin the parser sees to it.
+  // A proxy in front could use the other value. The parser refuses a repeated Authorization or Origin.
   if (headers.count("X-Skiff-Token") > 1) return fail(Errc::invalid_request, "X-Skiff-Token is repeated");
   CredentialHeaders shown = credential_headers(headers);
-  // It is for whom the request is passed on to.
+  // Authorization is then for the server that gets the request.
   if (visit.passes_on() && has_own_field(shown)) shown.authorization.reset();
   SKIFF_TRY(auto token, presented_token(shown));
   return visit.agent.authenticator.authenticate(token);
 }
 
-/// Whoever may do more takes what those leave idle who may do less. Who has shown nothing counts by his address.
+/// Connections of a credential with more scopes may replace idle ones of a credential with fewer. A client without a
+/// credential counts by its address.
 protocol::Holder place_holder(const Identity& identity) {
   if (identity.anonymous) return {};
   const unsigned rank = identity.scopes.allows(Scope::admin) ? 2 : identity.scopes.allows(Scope::exec) ? 1 : 0;
@@ -110,8 +111,8 @@ struct OwnApi {
 
   static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
     using enum BrowserGuard::Checks;
-    // The server behind a port says which pages may use it: its handler asks where nobody had to show a credential. It
-    // also decodes the path as it likes.
+    // The server behind a port decides which pages may use it, and decodes the path itself. The handler checks Origin
+    // if no credential is required.
     const bool passes_on = visit->passes_on();
     SKIFF_TRY(auto verdict, visit->agent.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? host : answer));
     const auto& fault = visit->http.request().target.fault;
@@ -120,7 +121,7 @@ struct OwnApi {
     return std::move(verdict.preflight);
   }
 
-  /// 401 comes before 404, 405 and the body: a stranger learns nothing.
+  /// Answer 401 before 404, 405 and reading the body: an unauthenticated client learns nothing.
   static Task<Result<>> identify(Visit* visit) {
     if (visit->is_open()) co_return Result<>{};
     SKIFF_CO_TRY(visit->record.caller.identity, authenticate(*visit));
@@ -144,7 +145,7 @@ struct OwnApi {
               .ignored = {},
               .command_id = {},
               .traceparent = record.caller.traceparent};
-    // A relay ends both of its directions by itself.
+    // A relay ends its directions itself.
     if (!route.passes_on()) call.http.end_body_at(call.identity.expires);
     auto outcome = co_await admit(call);
     if (outcome) outcome = co_await route.handler(call);
@@ -179,7 +180,7 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   visit.record.row = agent.requests.no_route();
   protocol::Headers& fields = http.extra_headers();
   fields.set("X-Request-Id", visit.record.caller.request_id);
-  // W3C Trace Context Level 2: the trace that this belongs to.
+  // W3C Trace Context Level 2: the trace of this request.
   const std::string& trace = visit.record.caller.traceparent;
   if (!trace.empty()) fields.set("traceresponse", trace);
   fields.set("X-Skiff-Instance", agent.instance);

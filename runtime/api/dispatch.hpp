@@ -6,8 +6,8 @@
 
 namespace skiff::runtime::api {
 
-/// Takes one request from its head to its end: request id, Host and Origin, credential, route, scope, body, handler,
-/// and the problem document when one of these says no; then the access-log line.
+/// Handles one request: request id, Host and Origin, credential, route, scope, body, handler. If one of these fails, it
+/// answers with a problem document. Then it records the request in the logs and metrics.
 [[nodiscard]] Task<> dispatch(Agent& agent, protocol::HttpExchange& http);
 
 }  // namespace skiff::runtime::api

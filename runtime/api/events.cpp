@@ -35,7 +35,7 @@ void EventWriter::started(std::string& out, const sessions::Command& command, st
 
 void EventWriter::output(std::string& out, std::uint64_t offset, const LogItem& item, std::string_view head,
                          std::string_view body) const {
-  // The character that was begun earlier is at most four bytes: it is valid as a whole or the piece is not text.
+  // `head` is at most four bytes: a whole character, or not text.
   const bool is_text = protocol::is_valid_utf8(head) && protocol::is_valid_utf8(body);
   write(out, output_event(), {item, offset, head, body, is_text}, offset + head.size() + body.size());
 }
@@ -48,7 +48,7 @@ void EventWriter::item(std::string& out, const LogItem& item, const sessions::Ou
       std::uint64_t offset = item.offset;
       if (held_size_ > 0) {
         if (held_item_.stream == item.stream && held_item_.offset + held_size_ == item.offset) {
-          // Complete the character, or find that it never was one.
+          // Complete the character, or find that it is invalid.
           head.assign(held_.data(), held_size_);
           offset = held_item_.offset;
           held_size_ = 0;

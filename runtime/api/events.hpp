@@ -13,26 +13,25 @@
 
 namespace skiff::runtime::api {
 
-/// How events go on the wire.
+/// The format of events.
 enum class Form : std::uint8_t {
-  ndjson,      ///< one object a line
-  sse,         ///< server-sent events; id is `next`
-  json_frame,  ///< one object, one WebSocket text frame
+  ndjson,      ///< one JSON object a line
+  sse,         ///< server-sent events; their id is `next`
+  json_frame,  ///< one JSON object, for one WebSocket text frame
 };
 
-/// Turns the items of one command's log into events. Text is never cut inside a character: up to three bytes at the end
-/// of an item wait for the next one, or for `release()`.
+/// Writes the items of a command's log as events. Text is never cut inside a character: up to three bytes at the end of
+/// an item wait for the next item, or for `release()`.
 class EventWriter {
  public:
-  /// `channel` is given on a WebSocket that carries several commands.
+  /// `channel` is set on a WebSocket with several commands.
   EventWriter(Form form, std::optional<std::uint32_t> channel) : form_{form}, channel_{channel} {}
 
-  /// Receives each finished event. For ndjson and sse events are appended to one text; a json_frame is one text each.
+  /// Appends a `started` event to `out`.
   void started(std::string& out, const sessions::Command& command, std::string_view instance);
-  /// Appends no event, one or two. For `json_frame` call `split()` to see where one ends: events are separated by
-  /// newlines, which JSON on one line can't hold.
+  /// Appends no event, one or two. Each `json_frame` event ends with a newline, which JSON on one line cannot contain.
   void item(std::string& out, const sessions::LogItem& item, const sessions::OutputLog& log);
-  /// Appends what is held back, as base64: it has waited long enough, or the stream is over.
+  /// Appends the bytes that are held back, as base64, because they have waited long enough or the stream is over.
   void release(std::string& out);
   [[nodiscard]] bool holding() const noexcept { return held_size_ > 0; }
   void keepalive(std::string& out) const;
@@ -50,7 +49,7 @@ class EventWriter {
   std::optional<std::uint32_t> channel_;
   std::array<char, 4> held_{};
   std::size_t held_size_ = 0;
-  sessions::LogItem held_item_;  ///< offset, stream and time of what is held
+  sessions::LogItem held_item_;  ///< offset, stream and time of the held bytes
 };
 
 /// The 24-byte header of skiff.v1.binary, big-endian: u8 version, u8 kind, u8 stream, u8 flags, u32 channel, u64
@@ -71,7 +70,7 @@ struct BinaryHeader {
   std::uint64_t time_us = 0;
 
   [[nodiscard]] std::array<char, kSize> encode() const noexcept;
-  /// Errors: invalid_request for a frame that is too short or of another version.
+  /// Errors: invalid_request for a frame that is too short or has another version.
   [[nodiscard]] static Result<BinaryHeader> decode(std::string_view frame);
 };
 

@@ -16,85 +16,87 @@ namespace {
 constexpr std::string_view kFew = R"({"type":"integer","minimum":0,"maximum":100})";
 
 constexpr std::array kReadQuery{
-    QueryParameter{"lines", "Only these lines, counted from 1: 10-40, 10- or 10",
+    QueryParameter{"lines", "Return only these lines, counted from 1: 10-40, 10- or 10",
                    R"({"type":"string","pattern":"^[1-9][0-9]{0,17}(-([1-9][0-9]{0,17})?)?$"})"}};
 constexpr std::array kWriteQuery{
     QueryParameter{
         "mode",
-        "Octal, as 0644; default: that of the file that is replaced without set-id bits, or 0666 without the "
+        "Octal mode, such as 0644; default: that of the replaced file without set-id bits, or 0666 without the "
         "umask. Set-id bits need the scope admin",
         R"({"type":"string","pattern":"^[0-7]{1,4}$"})"},
-    QueryParameter{"uid", "Owner; a link is followed only to where this user may write",
+    QueryParameter{"uid", "Uid of the owner; a link is followed only to where this user may write",
                    R"({"type":"integer","minimum":0,"maximum":4294967294})"},
-    QueryParameter{"gid", "Group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
-    QueryParameter{"mtime", "Modification time in seconds since 1970, as 1700000000.25",
+    QueryParameter{"gid", "Gid of the group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
+    QueryParameter{"mtime", "Modification time in seconds since 1970, such as 1700000000.25",
                    R"({"type":"string","pattern":"^-?[0-8]?[0-9]{1,9}([.][0-9]{1,9})?$"})"},
-    QueryParameter{"sha256", "What the bytes must hash to, in hex",
+    QueryParameter{"sha256", "Expected SHA-256 of the bytes, in hex",
                    R"({"type":"string","pattern":"^[0-9a-fA-F]{64}$"})"},
-    QueryParameter{"fsync", "Answer when it is on the disk", kFlagParameter},
+    QueryParameter{"fsync", "Answer when the file is on disk", kFlagParameter},
 };
 constexpr std::array kChangeQuery{
-    QueryParameter{"append", "The body is bytes to be added at the end", kFlagParameter},
-    QueryParameter{"offset", "append: where the file must end now; 409 with its size otherwise", kNumberParameter},
+    QueryParameter{"append", "Append the bytes of the body", kFlagParameter},
+    QueryParameter{"offset", "With append: size that the file must have; otherwise 409 with its size",
+                   kNumberParameter},
 };
-constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A directory with all that is in it", kFlagParameter}};
+constexpr std::array kDeleteQuery{QueryParameter{"recursive", "Delete a directory with its contents", kFlagParameter}};
 constexpr std::array kListQuery{
-    QueryParameter{"path", "The directory; default: the root"},
-    QueryParameter{"recursive", "Also what is below", kFlagParameter},
-    QueryParameter{"pattern", "Only paths that match: a glob, or re: and a regular expression (RE2)"},
-    QueryParameter{"limit", "Entries in one answer; default 1000", R"({"type":"integer","minimum":1,"maximum":10000})"},
+    QueryParameter{"path", "Directory to list; default: the root"},
+    QueryParameter{"recursive", "List all levels below, too", kFlagParameter},
+    QueryParameter{"pattern", "List only paths that match: a glob, or re: and a regular expression (RE2)"},
+    QueryParameter{"limit", "Most entries in one answer; default 1000",
+                   R"({"type":"integer","minimum":1,"maximum":10000})"},
     QueryParameter{"cursor", "next_cursor of the previous answer"},
 };
-constexpr std::array kStatQuery{
-    QueryParameter{.name = "path", .help = "A link at its end is not followed", .required = true, .repeated = true}};
+constexpr std::array kStatQuery{QueryParameter{
+    .name = "path", .help = "Path to look at; a link at its end is not followed", .required = true, .repeated = true}};
 constexpr std::array kGlobQuery{
     QueryParameter{
-        .name = "pattern", .help = "* ? [...] ** {a,b}, for whole paths, as the results have them", .required = true},
-    QueryParameter{"path", "The directory to look in; default: the root"},
-    QueryParameter{"hidden", "Also names that begin with a dot", kFlagParameter},
-    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
-    QueryParameter{"limit", "Matches", R"({"type":"integer","minimum":0,"maximum":1000000})"},
+        .name = "pattern", .help = "Glob with * ? [...] ** {a,b}, for whole paths as in the results", .required = true},
+    QueryParameter{"path", "Directory to search; default: the root"},
+    QueryParameter{"hidden", "Include names that begin with a dot", kFlagParameter},
+    QueryParameter{"ignored", "Include what .gitignore files exclude", kFlagParameter},
+    QueryParameter{"limit", "Most matches", R"({"type":"integer","minimum":0,"maximum":1000000})"},
 };
 constexpr std::array kGrepQuery{
-    QueryParameter{.name = "pattern", .help = "A regular expression (RE2), or a text", .required = true},
-    QueryParameter{"literal", "The pattern is a text", kFlagParameter},
-    QueryParameter{"ignore_case", "Without regard to case", kFlagParameter},
-    QueryParameter{"path", "The directory or file to look in; default: the root"},
-    QueryParameter{"glob", "Only files whose path matches"},
-    QueryParameter{"context", "Lines before and after", kFew},
-    QueryParameter{"before", "Lines before", kFew},
-    QueryParameter{"after", "Lines after", kFew},
-    QueryParameter{"hidden", "Also names that begin with a dot", kFlagParameter},
-    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
-    QueryParameter{"limit", "Matches; default 10000", R"({"type":"integer","minimum":0,"maximum":1000000})"},
+    QueryParameter{.name = "pattern", .help = "Regular expression (RE2), or text with literal", .required = true},
+    QueryParameter{"literal", "Search for the pattern as text", kFlagParameter},
+    QueryParameter{"ignore_case", "Ignore case", kFlagParameter},
+    QueryParameter{"path", "Directory or file to search; default: the root"},
+    QueryParameter{"glob", "Search only files whose path matches this glob"},
+    QueryParameter{"context", "Lines to show before and after a match", kFew},
+    QueryParameter{"before", "Lines to show before a match", kFew},
+    QueryParameter{"after", "Lines to show after a match", kFew},
+    QueryParameter{"hidden", "Include names that begin with a dot", kFlagParameter},
+    QueryParameter{"ignored", "Include what .gitignore files exclude", kFlagParameter},
+    QueryParameter{"limit", "Most matches; default 10000", R"({"type":"integer","minimum":0,"maximum":1000000})"},
 };
 constexpr std::string_view kFormats = R"({"title":"ArchiveFormat","type":"string","enum":["tar","tar.gz","tar.zst"]})";
 constexpr std::array kReadArchiveQuery{
     QueryParameter{
-        .name = "path", .help = "A directory, or several files and directories; default: the root", .repeated = true},
-    QueryParameter{"format", "Default tar", kFormats},
+        .name = "path", .help = "Directory, or several files and directories; default: the root", .repeated = true},
+    QueryParameter{"format", "Format of the archive; default tar", kFormats},
     QueryParameter{"whole",
-                   "Break the archive off if a file or directory is missing in it: for clients that see no trailers",
+                   "Abort the archive if a file or directory is missing in it, for clients that see no trailers",
                    kFlagParameter},
     QueryParameter{"with_itself", "Begin with the directory itself, as ./, for its mode and time", kFlagParameter},
 };
 constexpr std::array kWriteArchiveQuery{
-    QueryParameter{"path", "The directory to unpack into, made when it is missing; default: the root"},
-    QueryParameter{"most_bytes", "Refuse what unpacks to more",
+    QueryParameter{"path", "Directory to unpack into, created if missing; default: the root"},
+    QueryParameter{"most_bytes", "Refuse an archive that unpacks to more bytes",
                    R"({"type":"integer","minimum":0,"maximum":9223372036854775807})"},
 };
 
 constexpr std::array kWatchQuery{
-    QueryParameter{"path", "The directory; default: the root"},
-    QueryParameter{"recursive", "Also what is below", kFlagParameter},
-    QueryParameter{"cursor", "Of the last event that came, as Last-Event-ID", kNumberParameter},
+    QueryParameter{"path", "Directory to watch; default: the root"},
+    QueryParameter{"recursive", "Watch the directories below, too", kFlagParameter},
+    QueryParameter{"cursor", "Cursor of the last event received, like Last-Event-ID", kNumberParameter},
 };
 
 constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files/{path}",
           .operation_id = "readFile",
-          .summary = "The bytes of a file, or a part of them",
+          .summary = "Read a file, or a part of it",
           .tag = "files",
           .scope = Scope::read,
           .long_with = "lines",
@@ -116,7 +118,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "PATCH",
           .path = "/v1/sessions/{sid}/files/{path}",
           .operation_id = "changeFile",
-          .summary = "Replace text in a file, or add bytes at its end",
+          .summary = "Replace text in a file, or append bytes to it",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::stream,
@@ -137,7 +139,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:list",
           .operation_id = "listFiles",
-          .summary = "The entries of a directory",
+          .summary = "List a directory",
           .tag = "files",
           .scope = Scope::read,
           .long_with = "recursive",
@@ -147,7 +149,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:stat",
           .operation_id = "statFiles",
-          .summary = "What is at some paths",
+          .summary = "Show the entries at some paths",
           .tag = "files",
           .scope = Scope::read,
           .handler = stat_files,
@@ -156,7 +158,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:move",
           .operation_id = "moveFile",
-          .summary = "Give a file, link or directory another path",
+          .summary = "Move a file, link or directory",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -178,7 +180,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:mkdir",
           .operation_id = "makeDirectory",
-          .summary = "Make a directory",
+          .summary = "Create a directory",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -188,7 +190,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:symlink",
           .operation_id = "makeLink",
-          .summary = "Make a symbolic link",
+          .summary = "Create a symbolic link",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -198,7 +200,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:chmod",
           .operation_id = "setFileMode",
-          .summary = "Change a mode",
+          .summary = "Change the mode of a file or directory",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -208,7 +210,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:batch",
           .operation_id = "changeFiles",
-          .summary = "Several writes, edits, deletions and moves: all or none",
+          .summary = "Make several writes, edits, deletions and moves: all or none",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -219,7 +221,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:glob",
           .operation_id = "globFiles",
-          .summary = "Paths that match a pattern",
+          .summary = "Find paths that match a pattern",
           .tag = "files",
           .scope = Scope::read,
           .handler = glob_files,
@@ -228,7 +230,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:grep",
           .operation_id = "grepFiles",
-          .summary = "Lines that match a pattern",
+          .summary = "Find lines that match a pattern",
           .tag = "files",
           .scope = Scope::read,
           .handler = grep_files,
@@ -237,7 +239,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:archive",
           .operation_id = "readArchive",
-          .summary = "A tree as a tar archive",
+          .summary = "Read a tree as a tar archive",
           .tag = "files",
           .scope = Scope::read,
           .handler = read_archive,
@@ -257,7 +259,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:watch",
           .operation_id = "watchFiles",
-          .summary = "Changes below a directory, as they happen: an event stream or a WebSocket",
+          .summary = "Watch a directory for changes, as an event stream or a WebSocket",
           .tag = "files",
           .scope = Scope::read,
           .while_draining = false,

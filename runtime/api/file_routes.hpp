@@ -6,7 +6,7 @@
 
 namespace skiff::runtime::api {
 
-/// The rows of the route table that concern files.
+/// The rows of the route table for files.
 [[nodiscard]] std::span<const Route> file_routes();
 
 }  // namespace skiff::runtime::api

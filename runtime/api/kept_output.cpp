@@ -16,7 +16,7 @@ namespace {
 
 using sessions::LogItem;
 
-/// The kept part of one stream: all of it, or as much of its beginning and its end.
+/// The kept part of one stream: all of it, or its beginning and its end.
 class Excerpt {
  public:
   explicit Excerpt(std::size_t max_bytes) : head_room_{max_bytes - max_bytes / 2}, tail_room_{max_bytes / 2} {}
@@ -32,7 +32,7 @@ class Excerpt {
     if (bytes.empty()) return;
     tail_size_ += bytes.size();
     tail_.push_back(std::move(bytes));
-    // Whole slices that the tail no longer needs go at once: they hold memory of the log.
+    // Free slices that the tail no longer needs at once: they hold memory of the log.
     std::size_t front = 0;
     while (tail_size_ - tail_[front].size() > tail_room_) {
       tail_size_ -= tail_[front].size();
@@ -42,10 +42,10 @@ class Excerpt {
     tail_.erase(tail_.begin(), tail_.begin() + static_cast<std::ptrdiff_t>(front));
   }
 
-  /// What the log itself no longer had.
+  /// Notes a gap in the log.
   void gap() { cut_ = cut_ || head_size_ > 0; }
 
-  /// The text, cut between characters where it is cut.
+  /// The text; if it is cut, then between characters.
   [[nodiscard]] std::string take() {
     std::string text;
     text.reserve(head_size_ + std::min(tail_size_, tail_room_));
@@ -96,7 +96,8 @@ Task<std::optional<FairSemaphore::Permit>> turn_to_answer(FairSemaphore* turns, 
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
   const auto log = command->log();
-  // Bytes that a gap took belong to no stream any more, but the totals are known: what can't be read was lost.
+  // The log does not know the stream of bytes in a gap, but the totals of both streams: bytes that cannot be read were
+  // lost.
   std::uint64_t missing_out = log->bytes_of(sessions::Stream::out);
   std::uint64_t missing_err = log->bytes_of(sessions::Stream::err);
   Excerpt standard{max_bytes};
@@ -110,7 +111,7 @@ Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::si
     } else if (item.kind == LogItem::Kind::output) {
       const bool is_out = item.stream == sessions::Stream::out;
       (is_out ? missing_out : missing_err) -= item.bytes.size();
-      // Output of background processes after the exit is not part of the result: the log has it, from `next` on.
+      // Leave out output of background processes after the exit; it is in the log, from `next` on.
       if (!item.late) (is_out ? standard : error).add(std::move(item.bytes));
     }
   };

@@ -12,28 +12,28 @@
 
 namespace skiff::runtime::api {
 
-/// What a command has said so far, stream by stream: all of it, or its beginning and its end, cut between characters.
+/// A command's output so far, by stream: all of it, or its beginning and its end, cut between characters.
 struct KeptOutput {
   std::string out;
   std::string err;
   std::uint64_t omitted_out = 0;  ///< bytes that are missing from `out`
   std::uint64_t omitted_err = 0;
-  std::uint64_t next = 0;  ///< where the log goes on after what was looked at
+  std::uint64_t next = 0;  ///< offset in the log after this output
 };
 
-/// What takes longer than a turn of the reactor may: it goes step by step.
+/// Output of more bytes is processed in several steps, because it takes longer than a turn of the reactor may.
 inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
 
-/// To be had, and kept until its answer is whole, before reading the output of a command that may be large. Only a few
-/// large answers are made at a time, however many are asked for: until it is whole, one takes several times its size.
-/// Nothing is waited for, and nothing given, for one that is not large. It must not be held while a client is waited
-/// for.
+/// Waits for a permit to compose a large answer: acquire it before reading the output, and hold it until the answer is
+/// complete. Only a few large answers are composed at a time, because one takes several times its size until then.
+/// Output that is not large needs no permit: the result is empty at once. Do not hold a permit while waiting for a
+/// client.
 [[nodiscard]] Task<std::optional<FairSemaphore::Permit>> turn_to_answer(FairSemaphore* turns, std::string who,
                                                                         std::shared_ptr<sessions::Command> command,
                                                                         std::size_t max_bytes);
 
-/// Reads the command's log up to where it is now, at most `max_bytes` of each stream. What a background process wrote
-/// after the exit is not part of it.
+/// Reads the command's log up to its current end, at most `max_bytes` of each stream. It leaves out what background
+/// processes wrote after the exit.
 [[nodiscard]] Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes);
 
 }  // namespace skiff::runtime::api

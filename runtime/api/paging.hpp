@@ -14,7 +14,7 @@ class Page {
  public:
   static constexpr std::uint64_t kUsual = 100;
   static constexpr std::uint64_t kMost = 1000;
-  /// A page ends behind the item that passes this, whatever `limit` says.
+  /// A page ends after the item that exceeds this size, whatever `limit` is.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
   /// Errors: invalid_field.
@@ -29,8 +29,8 @@ class Page {
     return {};
   }
 
-  /// `{"items":[...],"next_cursor":...}`. A cursor whose item is gone meanwhile starts over at the next id in `items`'
-  /// order that follows it by name, which is the order of time for ids that the agent made.
+  /// `{"items":[...],"next_cursor":...}`. If the cursor's item is gone, the page starts at the first item whose id
+  /// sorts after the cursor. Ids of the agent sort by time.
   template <class Items, class Id, class Wanted, class Append>
   [[nodiscard]] std::string list(const Items& items, Id id, Wanted wanted, Append append) const {
     std::string text{R"({"items":[)"};

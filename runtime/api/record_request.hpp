@@ -7,11 +7,11 @@
 
 namespace skiff::runtime::api {
 
-/// The request id and the trace that a request's fields name. The id is the client's X-Request-Id if it is one that
-/// logs can hold, 1 to 128 visible ASCII characters; else a new one.
+/// Reads the request id and the trace context from a request's fields. The id is the client's X-Request-Id if that has
+/// 1 to 128 visible ASCII characters, else a new one.
 [[nodiscard]] Caller caller_of(const protocol::Headers& headers, Identity identity = {});
 
-/// Tells of a request when its answer is over: the metrics, the audit log, and a line of the log.
+/// Records a request when its answer is over, in the metrics, the audit log and the log.
 void record_request(Agent& agent, const RequestRecord& request, const Answered& answered);
 void record_request(Agent& agent, const RequestRecord& request, const protocol::HttpExchange& http);
 

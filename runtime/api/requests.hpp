@@ -14,7 +14,7 @@
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
 
-/// The bodies of requests, as field lists: decoding, its errors and the OpenAPI document come from them.
+/// The bodies of requests, as lists of fields. Decoding, its errors and the OpenAPI document are derived from them.
 
 namespace skiff::runtime::api {
 
@@ -22,7 +22,7 @@ using protocol::field;
 using protocol::Text;
 using Milliseconds = std::chrono::milliseconds;
 
-/// A year: longer times are a mistake in the unit.
+/// A year, in milliseconds; a longer time is a mistake in the unit.
 inline constexpr std::int64_t kLongestTime = std::int64_t{365} * 24 * 3600 * 1000;
 
 enum class Mode : std::uint8_t { wait, stream, background };
@@ -37,9 +37,8 @@ struct OutputRequest {
   static constexpr std::string_view kSchemaName = "OutputOptions";
   static constexpr auto fields = std::tuple{
       field("keep_bytes", &OutputRequest::keep_bytes, "Output kept in memory for readers", {.minimum = 128 * 1024}),
-      field("overflow", &OutputRequest::overflow, "What happens when more than keep_bytes are unread",
-            {.optional = true}),
-      field("max_output_bytes", &OutputRequest::max_output_bytes, "Of each stream in the result of a WAIT",
+      field("overflow", &OutputRequest::overflow, "Policy when more than keep_bytes are unread", {.optional = true}),
+      field("max_output_bytes", &OutputRequest::max_output_bytes, "Longest stdout or stderr in the result of mode wait",
             {.minimum = 0, .maximum = 256 << 20}),
       field("merge_stderr", &OutputRequest::merge_stderr, "stderr goes to the same pipe as stdout", {.optional = true}),
       field("checksum", &OutputRequest::checksum, "The end event has the SHA-256 of each stream", {.optional = true}),
@@ -69,35 +68,34 @@ struct CommandRequest {
   sessions::ResourceLimits limits;
 
   static constexpr auto fields = std::tuple{
-      field("command", &CommandRequest::command, "A line for the session's shell; this or argv",
-            {.text = Text::no_nul}),
-      field("argv", &CommandRequest::argv, "Program and arguments, without a shell; this or command",
+      field("command", &CommandRequest::command, "Line for the session's shell; excludes argv", {.text = Text::no_nul}),
+      field("argv", &CommandRequest::argv, "Program and arguments, run without a shell; excludes command",
             {.max_items = 65536, .text = Text::no_nul}),
       field("mode", &CommandRequest::mode, "When to answer: after the end, with events as they happen, or immediately",
             {.optional = true}),
-      field("id", &CommandRequest::id, "The client's id: started at most once", {.text = Text::id}),
-      field("if_instance", &CommandRequest::if_instance, "Only if the agent is still this instance"),
+      field("id", &CommandRequest::id, "Id chosen by the client; it starts at most one command", {.text = Text::id}),
+      field("if_instance", &CommandRequest::if_instance, "Start only if the agent is still this instance"),
       field("cwd", &CommandRequest::cwd, "Working directory, relative to the session's", {.text = Text::no_nul}),
       field("env", &CommandRequest::env, "Variables to set; null removes one",
             {.text = Text::no_nul, .keys = Text::env_name, .optional = true}),
       field("secret_env", &CommandRequest::secret_env, "Variables that are never listed, logged or echoed",
             {.text = Text::no_nul, .keys = Text::env_name, .optional = true, .write_only = true}),
       field("user", &CommandRequest::user, "Name or uid, with :group or :gid", {.min_length = 1, .text = Text::no_nul}),
-      field("stdin", &CommandRequest::stdin_text, "Written to stdin at the start"),
-      field("stdin_base64", &CommandRequest::stdin_base64, "The same, for any bytes"),
+      field("stdin", &CommandRequest::stdin_text, "Text to write to stdin at the start"),
+      field("stdin_base64", &CommandRequest::stdin_base64, "Bytes to write to stdin at the start, in base64"),
       field("stdin_open", &CommandRequest::stdin_open, "Keep stdin open for later writes", {.optional = true}),
       field("tty", &CommandRequest::tty, "Run on a pseudo-terminal of this size"),
       field("timeout_ms", &CommandRequest::timeout, "End the process tree after this time",
             {.minimum = 1, .maximum = kLongestTime}),
       field("idle_timeout_ms", &CommandRequest::idle_timeout, "End the process tree after this time without output",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("kill_grace_ms", &CommandRequest::kill_grace, "From SIGTERM to SIGKILL",
+      field("kill_grace_ms", &CommandRequest::kill_grace, "Time from SIGTERM to SIGKILL",
             {.minimum = 0, .maximum = 3'600'000}),
       field("wait_ms", &CommandRequest::wait, "Mode wait: answer after this time even if the command still runs",
             {.minimum = 0, .maximum = kLongestTime}),
       field("on_disconnect", &CommandRequest::on_disconnect, "What happens to the command when the client disconnects",
             {.optional = true}),
-      field("output", &CommandRequest::output, "How output is kept", {.optional = true}),
+      field("output", &CommandRequest::output, "Options for its output", {.optional = true}),
       field("limits", &CommandRequest::limits, "Limits of the command", {.optional = true}),
   };
 
@@ -108,7 +106,7 @@ struct CommandRequest {
     {"properties":{"stdin_base64":{"pattern":"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"}}}])";
 
   [[nodiscard]] Result<> validate() const;
-  /// The domain's form. `traceparent` is the request's, or empty.
+  /// Converts the request for the sessions layer. `traceparent` is the request's trace context, or empty.
   [[nodiscard]] Result<sessions::CommandSpec> spec(std::string traceparent) const;
 };
 
@@ -158,7 +156,7 @@ struct SessionRequest {
   sessions::Isolation isolation = sessions::Isolation::none;
 
   static constexpr auto fields = std::tuple{
-      field("id", &SessionRequest::id, "The client's id", {.text = Text::id}),
+      field("id", &SessionRequest::id, "Id chosen by the client", {.text = Text::id}),
       field("root", &SessionRequest::root, "Directory of the session, below the agent's root; created if it is missing",
             {.min_length = 1, .text = Text::no_nul}),
       field("extra_roots", &SessionRequest::extra_roots, "Further directories for file operations",
@@ -184,11 +182,11 @@ struct SessionRequest {
       field("isolation", &SessionRequest::isolation, "Isolation of its commands", {.optional = true}),
   };
 
-  /// Errors: not_supported and isolation_unavailable for what this build does not offer.
+  /// Converts the request for the sessions layer. Errors: invalid_field for a relative path.
   [[nodiscard]] Result<sessions::SessionSpec> spec() const;
 };
 
-/// application/merge-patch+json (RFC 7396): null removes.
+/// A body of application/merge-patch+json (RFC 7396): null removes a member.
 struct SessionPatchRequest {
   std::optional<std::map<std::string, std::optional<std::string>>> labels;
   std::optional<std::optional<Milliseconds>> idle_timeout;
@@ -198,10 +196,10 @@ struct SessionPatchRequest {
   std::optional<std::string> cwd;
   static constexpr auto fields = std::tuple{
       field("labels", &SessionPatchRequest::labels, "Labels to set; null removes one"),
-      field("idle_timeout_ms", &SessionPatchRequest::idle_timeout, "null: none",
-            {.minimum = 1, .maximum = kLongestTime}),
-      field("default_timeout_ms", &SessionPatchRequest::default_timeout, "null: none",
-            {.minimum = 1, .maximum = kLongestTime}),
+      field("idle_timeout_ms", &SessionPatchRequest::idle_timeout,
+            "Delete the session after this time without use; null: never", {.minimum = 1, .maximum = kLongestTime}),
+      field("default_timeout_ms", &SessionPatchRequest::default_timeout,
+            "timeout_ms of commands without one; null: none", {.minimum = 1, .maximum = kLongestTime}),
       field("limits", &SessionPatchRequest::limits, "Replaces the limits of later commands"),
       field("env", &SessionPatchRequest::env, "Variables of later commands; null removes one",
             {.text = Text::no_nul, .keys = Text::env_name}),
@@ -222,7 +220,7 @@ struct SignalRequest {
       field("escalate_after_ms", &SignalRequest::escalate_after,
             "Time after which a stronger signal is sent if the command still lives",
             {.minimum = 0, .maximum = kLongestTime}),
-      field("escalate_to", &SignalRequest::escalate_to, "That signal; default KILL",
+      field("escalate_to", &SignalRequest::escalate_to, "Stronger signal; default KILL",
             {.min_length = 1, .max_length = 16}),
   };
   static constexpr std::string_view kJsonRule = R"("allOf":[{"properties":{
@@ -230,9 +228,9 @@ struct SignalRequest {
     "escalate_to":{"pattern":"^(0*([1-9]|[1-5][0-9]|6[0-4])|(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL|PWR|SYS))$"}}}])";
 };
 
-/// The number of a signal: "TERM", "SIGTERM", "15". Errors: invalid_field.
+/// Parses a signal: "TERM", "SIGTERM" or "15". Errors: invalid_field.
 [[nodiscard]] Result<int> signal_number(std::string_view text, std::string_view field_name);
-/// "SIGTERM"; "SIG64" style for those without a name.
+/// The name of a signal: "SIGTERM", or "SIG64" if it has no name.
 [[nodiscard]] std::string signal_name(int signal);
 
 }  // namespace skiff::runtime::api

@@ -30,7 +30,7 @@ constexpr std::string_view kStateParameter =
 constexpr std::string_view kUntilParameter = R"({"title":"LastEvent","type":"string","enum":["exit","end"]})";
 
 constexpr std::array kPageQuery{
-    QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100",
+    QueryParameter{"limit", "Most items in one answer, 1 to 1000; default 100",
                    R"({"type":"integer","minimum":1,"maximum":1000})"},
     QueryParameter{"cursor", "next_cursor of the previous answer",
                    R"({"type":"string","pattern":"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"})"},
@@ -39,16 +39,16 @@ constexpr std::array kSessionListQuery{
     kPageQuery[0],
     kPageQuery[1],
     QueryParameter{.name = "label",
-                   .help = "key=value; all that are given must match",
+                   .help = "Label that sessions must have, as key=value",
                    .schema = R"({"type":"string","pattern":"^[^=]+="})",
                    .repeated = true},
 };
 constexpr std::array kCommandListQuery{
     kPageQuery[0],
     kPageQuery[1],
-    QueryParameter{"state", "Only those in this state", kStateParameter},
+    QueryParameter{"state", "List only commands in this state", kStateParameter},
 };
-constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root directory too", kFlagParameter}};
+constexpr std::array kPurgeQuery{QueryParameter{"purge", "Also delete the session's root directory", kFlagParameter}};
 constexpr std::array kWaitQuery{
     QueryParameter{"wait_ms", "Answer when the command has ended, or after this time", kTimeParameter}};
 constexpr std::array kStartQuery{
@@ -57,28 +57,29 @@ constexpr std::array kOutputQuery{
     QueryParameter{"from", "Offset to begin at; default 0", kNumberParameter},
     QueryParameter{"limit_bytes", "Stop after this many bytes", kNumberParameter},
     QueryParameter{"follow", "Continue until the command has ended", kFlagParameter},
-    QueryParameter{"stream", "Only one stream",
+    QueryParameter{"stream", "Stream to read; default both, or stdout for octets",
                    R"({"title":"OutputSelection","type":"string","enum":["stdout","stderr","both"]})"},
-    QueryParameter{"lossless", "Make the command wait rather than lose output: needs the scope exec", kFlagParameter},
+    QueryParameter{"lossless", "Make the command wait for this reader, so that no output is lost; needs the scope exec",
+                   kFlagParameter},
     QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes", kUntilParameter},
 };
 constexpr std::array kStdinQuery{
-    QueryParameter{"eof", "End of file after these bytes", kFlagParameter},
-    QueryParameter{"offset", "Offset of the first byte: bytes that were read before are skipped", kNumberParameter},
+    QueryParameter{"eof", "Close stdin after these bytes", kFlagParameter},
+    QueryParameter{"offset", "Offset of the first byte; bytes that were written before are skipped", kNumberParameter},
 };
 constexpr std::array kRunQuery{
     QueryParameter{"cwd", "Working directory, relative to the session's"},
     QueryParameter{"timeout_ms", "End the process tree after this time",
                    R"({"type":"integer","minimum":1,"maximum":31536000000})"},
-    QueryParameter{"session", "Id of the session; default: default", kIdParameter},
+    QueryParameter{"session", "Id of the session; by default the session named default", kIdParameter},
 };
 constexpr std::array kShellQuery{
     kRunQuery[0],
     kRunQuery[1],
     kRunQuery[2],
-    QueryParameter{"cols", "Columns; default, and with 0, 80", kSizeParameter},
-    QueryParameter{"rows", "Rows; default, and with 0, 24", kSizeParameter},
-    QueryParameter{"command", "What to run instead of an interactive shell"},
+    QueryParameter{"cols", "Columns; 80 if absent or 0", kSizeParameter},
+    QueryParameter{"rows", "Rows; 24 if absent or 0", kSizeParameter},
+    QueryParameter{"command", "Line to run instead of an interactive shell"},
 };
 constexpr std::array kAttachQuery{
     kOutputQuery[0],
@@ -86,8 +87,8 @@ constexpr std::array kAttachQuery{
     QueryParameter{"until", "Close after the exit event, or after the end of all pipes", kUntilParameter},
 };
 constexpr std::array kRunSocketQuery{
-    QueryParameter{.name = "command", .help = "A line for the session's shell", .required = true},
-    QueryParameter{"id", "The client's id: started at most once", kIdParameter},
+    QueryParameter{.name = "command", .help = "Line for the session's shell", .required = true},
+    QueryParameter{"id", "Id chosen by the client; it starts at most one command", kIdParameter},
     kRunQuery[0],
     kRunQuery[1],
     QueryParameter{"stdin_open", "Keep stdin open for stdin frames", kFlagParameter},
@@ -101,7 +102,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/",
           .operation_id = "introduce",
-          .summary = "What this is, and where its API is described",
+          .summary = "Introduce the agent, with links to its API",
           .tag = "agent",
           .is_use = false,
           .handler = introduce,
@@ -109,7 +110,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/healthz",
           .operation_id = "healthz",
-          .summary = "Whether the agent is alive",
+          .summary = "Check that the agent is alive",
           .tag = "agent",
           .is_use = false,
           .handler = healthz,
@@ -117,7 +118,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/readyz",
           .operation_id = "readyz",
-          .summary = "Whether the agent takes work: 503 while it drains",
+          .summary = "Check that the agent takes new work; 503 while it drains",
           .tag = "agent",
           .is_use = false,
           .handler = readyz,
@@ -125,7 +126,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/openapi.json",
           .operation_id = "openapi",
-          .summary = "This document",
+          .summary = "The OpenAPI document",
           .tag = "agent",
           .is_use = false,
           .handler = show_openapi,
@@ -141,7 +142,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/version",
           .operation_id = "showVersion",
-          .summary = "Version and instance of the agent",
+          .summary = "Show the version and instance of the agent",
           .tag = "agent",
           .scope = Scope::read,
           .handler = show_version,
@@ -149,7 +150,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/capabilities",
           .operation_id = "showCapabilities",
-          .summary = "Features of the kernel, limits, subprotocols",
+          .summary = "Show the features of the kernel, the limits and the subprotocols",
           .tag = "agent",
           .scope = Scope::read,
           .handler = show_capabilities,
@@ -167,7 +168,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/stats",
           .operation_id = "showStats",
-          .summary = "Usage and limits of the container",
+          .summary = "Show the usage and limits of the container",
           .tag = "agent",
           .scope = Scope::read,
           .is_use = false,
@@ -176,7 +177,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/ports",
           .operation_id = "listPorts",
-          .summary = "Listening TCP sockets and their commands",
+          .summary = "List listening TCP sockets and their commands",
           .tag = "agent",
           .scope = Scope::read,
           .is_use = false,
@@ -185,7 +186,7 @@ constexpr std::array kRoutes{
     Route{.method = protocol::service::kAnyMethod,
           .path = "/v1/ports/{port}/{path}",
           .operation_id = "Port",
-          .summary = "Pass the request on to the server on a port, and its answer back",
+          .summary = "Proxy a request to the server on a port",
           .tag = "ports",
           .scope = Scope::ports,
           .body = Body::stream,
@@ -195,7 +196,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/ports/{port}:tcp",
           .operation_id = "openPort",
-          .summary = "A TCP connection to a port, as binary messages of a WebSocket",
+          .summary = "Open a TCP connection to a port, as binary messages of a WebSocket",
           .tag = "ports",
           .scope = Scope::ports,
           .websocket = true,
@@ -205,7 +206,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/activity",
           .operation_id = "showActivity",
-          .summary = "Whether the sandbox is in use, and its lease",
+          .summary = "Show whether the sandbox is in use, and its lease",
           .tag = "agent",
           .scope = Scope::read,
           .is_use = false,
@@ -224,7 +225,7 @@ constexpr std::array kRoutes{
     Route{.method = "POST",
           .path = "/v1/lease",
           .operation_id = "renewLease",
-          .summary = "Set how long the sandbox may live, and be idle",
+          .summary = "Set how long the sandbox may live, and how long it may be idle",
           .tag = "agent",
           .scope = Scope::admin,
           .body = Body::json,
@@ -246,7 +247,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/shell",
           .operation_id = "openShell",
-          .summary = "An interactive terminal",
+          .summary = "Open an interactive terminal",
           .tag = "front door",
           .scope = Scope::exec,
           .websocket = true,
@@ -257,7 +258,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/connect",
           .operation_id = "connect",
-          .summary = "Any number of commands over one WebSocket",
+          .summary = "Use any number of commands over one WebSocket",
           .tag = "commands",
           .scope = Scope::read,
           .websocket = true,
@@ -322,7 +323,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/processes",
           .operation_id = "listProcesses",
-          .summary = "Every process of the session's commands",
+          .summary = "List the processes of a session's commands",
           .tag = "sessions",
           .scope = Scope::read,
           .handler = list_processes,
@@ -330,7 +331,7 @@ constexpr std::array kRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/wait",
           .operation_id = "waitFor",
-          .summary = "Wait until something ends, listens, exists or is printed",
+          .summary = "Wait until a command ends, a port is open, a path exists or output matches",
           .tag = "sessions",
           .scope = Scope::read,
           .body = Body::json,
@@ -389,7 +390,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/commands/{cid}/output",
           .operation_id = "readOutput",
-          .summary = "A command's log from an offset on",
+          .summary = "Read a command's log from an offset on",
           .tag = "commands",
           .scope = Scope::read,
           .handler = read_output,
@@ -408,7 +409,7 @@ constexpr std::array kRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/commands/{cid}/signal",
           .operation_id = "signalCommand",
-          .summary = "Send a signal, and a stronger one if that does not help",
+          .summary = "Send a signal, and a stronger one if the command then still lives",
           .tag = "commands",
           .scope = Scope::exec,
           .body = Body::json,
@@ -435,7 +436,7 @@ constexpr std::array kRoutes{
           .describe = describe_attach},
 };
 
-/// Whether a path is short for one of the default session.
+/// Whether a path is a short path for the default session.
 bool is_short(const protocol::service::Segments& segments) {
   if (segments.size() < 2 || segments[0] != "v1") return false;
   return segments[1] == "commands" || segments[1] == "files" || segments[1].starts_with("files:");

@@ -47,7 +47,7 @@ const Answer<Agent>& shells_answer() {
   return answer;
 }
 
-/// `first`, and then the rest.
+/// Appends `rest` to `first`.
 std::vector<string_view> followed_by(std::vector<string_view> first, const std::vector<string_view>& rest) {
   first.insert(first.end(), rest.begin(), rest.end());
   return first;
@@ -132,7 +132,7 @@ Task<Result<>> healthz(Call& call) {
 }
 
 Task<Result<>> readyz(Call& call) {
-  // Probes find out what nobody else would, as long as no command starts.
+  // Probes also check the limits: while no command starts, nothing else does.
   if (!call.agent.keep_limits().lost.empty() || call.agent.draining) {
     call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping");
@@ -149,7 +149,7 @@ Task<Result<>> show_capabilities(Call& call) {
 }
 
 Task<Result<>> show_openapi(Call& call) {
-  // Made when it is first asked for, which takes longer than the reactor may be held.
+  // Create the document at the first request, on a thread: it takes longer than the reactor may be blocked.
   static const std::string* made = nullptr;
   if (made == nullptr) made = co_await call.agent.long_work.run([] { return &openapi_document(); });
   co_return co_await call.json(200, *made);

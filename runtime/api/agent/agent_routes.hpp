@@ -3,10 +3,11 @@
 #include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
-/// Handlers about the agent itself.
+/// Handlers for the agent itself.
 namespace skiff::runtime::api {
 
-/// `GET /`: for whoever follows the address that the agent has printed. Open, so it says nothing about the sandbox.
+/// `GET /`: for people who open the address that the agent printed. It needs no credential, so it tells nothing about
+/// the sandbox.
 [[nodiscard]] Task<Result<>> introduce(Call& call);
 [[nodiscard]] Task<Result<>> healthz(Call& call);
 [[nodiscard]] Task<Result<>> readyz(Call& call);
@@ -15,7 +16,7 @@ namespace skiff::runtime::api {
 [[nodiscard]] Task<Result<>> show_openapi(Call& call);
 [[nodiscard]] Task<Result<>> show_asyncapi(Call& call);
 
-// What they answer.
+// Answers of these handlers.
 [[nodiscard]] const Answer<Agent>& introduction_answer();
 [[nodiscard]] const Answer<Agent>& version_answer();
 [[nodiscard]] const Answer<Agent>& capabilities_answer();

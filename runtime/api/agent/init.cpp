@@ -14,7 +14,7 @@ Error at(Error error, std::string_view list, std::size_t index) {
   return error;
 }
 
-/// Credentials that are good.
+/// Credentials that were checked.
 struct NewKeys {
   std::vector<TokenEntry> tokens;
   std::vector<PublicKey> keys;
@@ -35,7 +35,7 @@ Result<NewKeys> check_keys(const InitRequest& request) {
   return checked;
 }
 
-/// A credential for one session has no say in what concerns all.
+/// Refuses a credential for one session: these routes are about the whole sandbox.
 Result<> for_the_whole_sandbox(const Call& call) {
   if (!call.identity.session) return {};
   return fail(Errc::insufficient_scope, "the credential is for one session, and this is about the sandbox");
@@ -77,10 +77,11 @@ Task<Result<>> initialise(Call& call) {
   Agent& agent = call.agent;
   SKIFF_CO_TRY_VOID(for_the_whole_sandbox(call));
   SKIFF_CO_TRY(auto request, call.decode<InitRequest>());
-  if (agent.initialised) co_return fail(Errc::already_initialised, "/v1/init is for once, and was called before");
+  if (agent.initialised)
+    co_return fail(Errc::already_initialised, "/v1/init can be called only once, and was called before");
   SKIFF_CO_TRY(auto keys, check_keys(request));
 
-  // The setup needs the environment; if it can't even be started, nothing has happened.
+  // The setup needs the environment. If it cannot be started, the environment is reset.
   agent.registry.set_environment(request.env, request.secret_env);
   std::shared_ptr<sessions::Command> setup;
   if (request.setup) {

@@ -3,23 +3,23 @@
 #include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
-/// Late binding of a warm sandbox, and how long it lives.
+/// Assignment of a prestarted sandbox to a client, and its lease.
 namespace skiff::runtime::api {
 
-/// POST /v1/init, once. All of the request is checked before anything is changed. Errors: already_initialised.
+/// POST /v1/init, once. It checks the whole request before it changes anything. Errors: already_initialised.
 [[nodiscard]] Task<Result<>> initialise(Call& call);
 /// POST /v1/lease.
 [[nodiscard]] Task<Result<>> renew_lease(Call& call);
 
-/// How long the sandbox lives, as in each answer that says it.
+/// The lease of the sandbox, for all answers that contain it.
 [[nodiscard]] const Answer<Activity>& lease_answer();
-/// What POST /v1/init answers: the result of the setup command or null, as JSON, and the lease.
+/// The answer of POST /v1/init: the result of the setup command or null, as JSON, and the lease.
 struct Initialised {
   std::string_view setup;
   const Activity& activity;
 };
 [[nodiscard]] const Answer<Initialised>& init_answer();
-/// What POST /v1/lease answers.
+/// The answer of POST /v1/lease.
 [[nodiscard]] const Answer<Activity>& renewed_answer();
 
 }  // namespace skiff::runtime::api

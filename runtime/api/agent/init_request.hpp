@@ -10,7 +10,7 @@ struct SetupRequest {
   std::optional<Milliseconds> timeout;
   static constexpr std::string_view kSchemaName = "SetupRequest";
   static constexpr auto fields = std::tuple{
-      field("command", &SetupRequest::command, "A line for the default session's shell",
+      field("command", &SetupRequest::command, "Line for the default session's shell",
             {.min_length = 1, .text = Text::no_nul}),
       field("timeout_ms", &SetupRequest::timeout, "End the command after this time",
             {.minimum = 1, .maximum = kLongestTime}),

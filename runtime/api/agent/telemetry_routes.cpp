@@ -12,7 +12,7 @@
 
 namespace skiff::runtime::api {
 
-/// What is looked up on a pool thread, for it may block.
+/// Statistics that are read on a pool thread, because that may block.
 struct StatsNow {
   struct Disk {
     std::string_view path;
@@ -23,7 +23,7 @@ struct StatsNow {
   std::vector<Disk> disks;
 };
 
-/// A port, and whose it is.
+/// A port and the command that owns it.
 struct PortNow {
   const sessions::ListeningPort& port;
   std::optional<Id> session;
@@ -113,7 +113,7 @@ const Answer<Agent>& output_answer() {
   return answer;
 }
 
-/// A command's processes are known by their mark.
+/// The tag of a command's processes.
 struct Marked {
   sessions::Tag tag;
   std::string session;
@@ -130,7 +130,7 @@ std::vector<Marked> live_tags(const Agent& agent) {
   return tags;
 }
 
-/// Whose it is; null: no command's.
+/// The command that owns the port; null: none.
 const Marked* owner_of(const sessions::ListeningPort& port, const std::vector<Marked>& tags) {
   const auto mark = port.pid ? sessions::mark_of(*port.pid) : std::nullopt;
   if (!mark) return nullptr;
@@ -187,7 +187,7 @@ Task<Result<>> list_ports(Call& call) {
   std::string text{R"({"items":[)"};
   for (const auto& port : ports) {
     const Marked* owner = owner_of(port, tags);
-    // Who is bound to a session is told of its own alone.
+    // A credential for one session sees the ports of that session only.
     if (call.identity.session && (owner == nullptr || !require_session(call.identity, owner->session))) continue;
     PortNow one{.port = port, .session = {}, .command = {}};
     if (owner != nullptr) {

@@ -3,7 +3,7 @@
 #include "runtime/api/answers/answer.hpp"
 #include "runtime/api/call.hpp"
 
-/// Handlers that look at the agent and its container from outside.
+/// Handlers for the metrics, statistics, ports and activity of the agent and its container.
 namespace skiff::runtime::api {
 
 [[nodiscard]] Task<Result<>> show_metrics(Call& call);
@@ -13,7 +13,7 @@ namespace skiff::runtime::api {
 
 struct StatsNow;
 struct PortNow;
-// What they answer.
+// Answers of these handlers.
 [[nodiscard]] const Answer<StatsNow>& stats_answer();
 [[nodiscard]] const Answer<PortNow>& port_answer();
 [[nodiscard]] const Answer<Agent>& activity_answer();

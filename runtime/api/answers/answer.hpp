@@ -12,7 +12,7 @@
 #include "runtime/api/answers/answer_values.hpp"
 #include "runtime/api/answers/schema_parts.hpp"
 
-/// What a route answers, said once: a row a member, out of which come the JSON and what the documents say of it.
+/// The answer of a route: a row for each member, from which both the JSON and the schema in the documents are made.
 ///
 ///   const Answer<Session>& shell_answer() {
 ///     static const Answer<Session> answer{"SessionShell", {
@@ -21,25 +21,25 @@
 ///     return answer;
 ///   }
 ///
-/// The type that a row's function returns says how the member is written and described: text, bool, integers,
-/// `WallTime`, `Id`, `OrNull`, `Bytes`, vectors, maps of texts, and `Part`, an object with rows of its own. A
-/// std::optional without a value is left out, and a null pointer.
+/// The return type of a row's function determines how the member is written and described: text, bool, integers,
+/// `WallTime`, `Id`, `OrNull`, `Bytes`, vectors, maps of texts, and `Part`, an object with its own rows. An empty
+/// std::optional and a null pointer are left out.
 namespace skiff::runtime::api {
 
-/// An object inside of an answer. `answer` is the function that gives its rows.
+/// An object inside an answer. `answer` is the function that returns its rows.
 template <auto answer>
 struct Part {
   using Source = typename std::remove_cvref_t<std::invoke_result_t<decltype(answer)>>::Source;
   const Source& of;
 };
 
-/// The same of something that is made for it.
+/// A `Part` that owns its source.
 template <auto answer>
 struct MadePart {
   typename Part<answer>::Source of;
 };
 
-/// Each of them as a `Part`.
+/// Makes a `Part` of each element.
 template <auto answer>
 [[nodiscard]] std::vector<Part<answer>> parts(const std::vector<typename Part<answer>::Source>& all) {
   std::vector<Part<answer>> list;
@@ -59,7 +59,7 @@ struct AnswerValue<MadePart<answer>> {
   static void append(std::string& out, const MadePart<answer>& part) { answer().append(out, part.of); }
 };
 
-/// A row's function gives the value, or perhaps gives it.
+/// The type of the value of a row's function, which returns it always or as an optional.
 template <class T>
 struct WhatIsGiven {
   using Value = T;
@@ -74,7 +74,7 @@ struct WhatIsGiven<const T*> {
   using Value = T;
 };
 
-/// One member of an answer, whatever the answer is about: what is done with rows is there once, and not for each S.
+/// One member of an answer, without the type of its source, so that code for rows exists once and not for each S.
 struct UntypedRow {
   std::string_view name;
   std::string_view help;
@@ -83,11 +83,11 @@ struct UntypedRow {
   bool always;
 };
 
-/// One member of an answer about an S.
+/// One member of an answer with the source type S.
 template <class S>
 class AnswerRow {
  public:
-  /// `Get` is a lambda without captures. `schema`: in place of that of its type.
+  /// `Get` is a lambda without captures. `schema` replaces the schema of its return type.
   template <class Get>
   constexpr AnswerRow(std::string_view name, Get /*get*/, std::string_view help = {}, std::string (*schema)() = nullptr)
       : untyped_{name, help, schema != nullptr ? schema : &AnswerValue<ValueOf<Get>>::schema, &append_given<Get>,
@@ -116,12 +116,12 @@ class AnswerRow {
   UntypedRow untyped_;
 };
 
-/// What is answered, whatever it is about.
+/// An answer without the type of its source.
 class UntypedAnswer {
  public:
   [[nodiscard]] std::vector<Member> members() const;
   [[nodiscard]] protocol::SchemaRef schema() const;
-  /// For a place inside of another one.
+  /// The schema for use inside another one.
   [[nodiscard]] std::string named_schema() const;
 
  protected:
@@ -140,19 +140,19 @@ class UntypedAnswer {
   std::vector<UntypedRow> rows_;
 };
 
-/// What is answered about an S.
+/// An answer with the source type S.
 template <class S>
 class Answer : public UntypedAnswer {
  public:
   using Source = S;
 
-  /// `name`: of its schema; empty: none.
+  /// `name` is the name of its schema; empty: none.
   Answer(std::string_view name, std::initializer_list<AnswerRow<S>> rows) : UntypedAnswer{name} {
     for (const AnswerRow<S>& row : rows) add(row.untyped());
   }
 
   void append(std::string& out, const S& source) const { append_object(out, &source); }
-  /// Without braces.
+  /// Appends the members without braces.
   void append_members(std::string& out, const S& source) const { append_rows(out, &source); }
   [[nodiscard]] std::string text(const S& source) const {
     std::string out;
@@ -160,7 +160,7 @@ class Answer : public UntypedAnswer {
     return out;
   }
 
-  /// For a writer that lets others go on between two members: how many there are, and one of them, if it is there.
+  /// The number of rows, and appending a single one, for a writer that suspends between two members.
   [[nodiscard]] std::size_t size() const noexcept { return untyped_rows().size(); }
   void append_member(std::string& out, std::size_t place, const S& source) const {
     const UntypedRow& row = untyped_rows()[place];

@@ -15,21 +15,21 @@
 #include "protocol/json/utf8.hpp"
 #include "runtime/api/answers/schema_parts.hpp"
 
-/// What members of answers may be, each with how it is described and written.
+/// The types of members of answers, with their schemas and their JSON.
 namespace skiff::runtime::api {
 
-/// Of a session, a command, an instance.
+/// The id of a session, a command or an instance.
 struct Id {
   std::string_view text;
 };
 
-/// Always there, and null without a value.
+/// A member that is always present, and null without a value.
 template <class T>
 struct OrNull {
   std::optional<T> value;
 };
 
-/// Bytes, as base64. `begun` comes before them: a character that came in two pieces.
+/// Bytes, written as base64. `begun` precedes them: the beginning of a character that came in two pieces.
 struct Bytes {
   std::string_view bytes;
   std::string_view begun = {};
@@ -41,7 +41,7 @@ struct PiecesOfText {
   std::string_view rest = {};
 };
 
-/// Of two members one is there: `text_of` what is UTF-8, `bytes_of` what isn't.
+/// Exactly one of these has a value: `text_of` for UTF-8, `bytes_of` for other bytes.
 [[nodiscard]] inline std::optional<PiecesOfText> text_of(std::string_view bytes) {
   return protocol::is_valid_utf8(bytes) ? std::optional{PiecesOfText{bytes}} : std::nullopt;
 }
@@ -49,12 +49,12 @@ struct PiecesOfText {
   return protocol::is_valid_utf8(bytes) ? std::nullopt : std::optional{Bytes{bytes}};
 }
 
-/// JSON that is there already; the row says what it is like.
+/// A member that is JSON already; the row sets its schema.
 struct Written {
   std::string_view json;
 };
 
-/// How a member of type T is described, and written.
+/// The schema and the JSON of a member of type T.
 template <class T>
 struct AnswerValue;
 
@@ -153,7 +153,7 @@ struct AnswerValue<std::vector<T>> {
   }
 };
 
-/// Of texts, or of texts and nulls.
+/// A map of texts, or of texts and nulls.
 template <class T>
 struct AnswerValue<std::map<std::string, T>> {
   static constexpr bool kHasNulls = !std::is_same_v<T, std::string>;
@@ -163,7 +163,7 @@ struct AnswerValue<std::map<std::string, T>> {
   static void append(std::string& out, const std::map<std::string, T>& map) { protocol::append_json(out, map); }
 };
 
-/// What requests have, too.
+/// A type that requests use, too.
 template <class T>
   requires requires { protocol::Schema<T>::fields; }
 struct AnswerValue<T> {

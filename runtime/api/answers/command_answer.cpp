@@ -26,11 +26,13 @@ const Answer<Usage>& usage_answer() {
       {{"wall_us", [](const Usage& usage) { return whole_us(usage.wall); }},
        {"user_us", [](const Usage& usage) { return whole_us(usage.user); }},
        {"system_us", [](const Usage& usage) { return whole_us(usage.system); }},
-       {"max_rss_bytes", [](const Usage& usage) { return usage.max_rss_bytes; }, "Of the largest process"},
-       {"peak_bytes", [](const Usage& usage) { return usage.peak_bytes; }, "With a cgroup: of all together"},
+       {"max_rss_bytes", [](const Usage& usage) { return usage.max_rss_bytes; },
+        "Peak resident size of the largest process"},
+       {"peak_bytes", [](const Usage& usage) { return usage.peak_bytes; },
+        "With a cgroup: peak memory of all processes together"},
        {"voluntary_switches", [](const Usage& usage) { return usage.voluntary_switches; }},
        {"involuntary_switches", [](const Usage& usage) { return usage.involuntary_switches; }},
-       {"read_bytes", [](const Usage& usage) { return usage.read_blocks * 512; }, "From disks"},
+       {"read_bytes", [](const Usage& usage) { return usage.read_blocks * 512; }, "Bytes read from disks"},
        {"write_bytes", [](const Usage& usage) { return usage.write_blocks * 512; }}}};
   return answer;
 }
@@ -39,8 +41,8 @@ const Answer<SpawnFailure>& failure_answer() {
   using Failure = SpawnFailure;
   static const Answer<Failure> answer{
       "SpawnError",
-      {{"stage", [](const Failure& failure) { return failure.stage; }, "What failed"},
-       {"errno", [](const Failure& failure) { return errno_name(failure.error); }, "As ENOENT"},
+      {{"stage", [](const Failure& failure) { return failure.stage; }, "Step that failed"},
+       {"errno", [](const Failure& failure) { return errno_name(failure.error); }, "Name of the error, such as ENOENT"},
        {"message", [](const Failure& failure) { return std::string_view{failure.message}; }}}};
   return answer;
 }
@@ -77,7 +79,7 @@ std::string cause_words() {
   return named("CommandCause", one_of(words));
 }
 
-/// One limit, and by what it is enforced.
+/// A limit and the mechanism that enforces it.
 struct OneEnforced {
   std::uint64_t value;
   std::string_view by;
@@ -128,17 +130,18 @@ const Answer<ExitStatus>& exit_answer() {
   using Status = ExitStatus;
   static const Answer<Status> answer{
       {},
-      {{"exit_code", [](const Status& status) { return OrNull<int>{status.exit_code}; }, "null: a signal ended it"},
+      {{"exit_code", [](const Status& status) { return OrNull<int>{status.exit_code}; },
+        "Exit code; null if a signal ended the command"},
        {"signal",
         [](const Status& status) {
           return OrNull<std::string>{status.signal ? std::optional{std::string{signal_name(*status.signal)}}
                                                    : std::nullopt};
         },
-        "As SIGTERM; null: it exited"},
-       {"cause", [](const Status& status) { return name(status.cause); }, "Why it ended", cause_words},
+        "Signal that ended the command, such as SIGTERM; null if it exited"},
+       {"cause", [](const Status& status) { return name(status.cause); }, "Why the command ended", cause_words},
        {"core_dumped", [](const Status& status) { return status.core_dumped ? std::optional{true} : std::nullopt; }},
        {"output_complete", [](const Status& status) { return status.output_complete; },
-        "All pipes are closed; otherwise more output may follow, marked late"},
+        "true: all pipes are closed; false: more output may follow, marked late"},
        {"background",
         [](const Status& status) {
           return status.background.empty() ? std::nullopt : std::optional{status.background};
@@ -160,7 +163,7 @@ const Answer<ExitStatus>& exit_answer() {
           using Error = Part<&failure_answer>;
           return status.failure ? std::optional<Error>{Error{*status.failure}} : std::nullopt;
         },
-        "With cause spawn_failed"},
+        "Why the command could not start, with cause spawn_failed"},
        {"ended_at", [](const Status& status) { return status.ended_at; }},
        {"duration_ms", [](const Status& status) { return whole_us(status.usage.wall) / 1000; }},
        {"usage", [](const Status& status) { return Part<&usage_answer>{status.usage}; }}}};

@@ -8,16 +8,16 @@
 #include "runtime/api/answers/answer.hpp"
 #include "sessions/command.hpp"
 
-/// What the routes, and the streams, say of a command and of its end.
+/// The members that routes and streams write about a command and its end.
 namespace skiff::runtime::api {
 
-/// A command, and whether it was seen waiting for input.
+/// A command, and whether it waits for input.
 struct CommandOf {
   const sessions::Command& command;
   bool waits_for_input = false;
 };
 
-/// Limits that a command has: each with its value and by what it is enforced.
+/// The limits of a command, each with its value and the mechanism that enforces it.
 struct Enforced {
   const sessions::ResourceLimits& limits;
 };
@@ -26,29 +26,29 @@ struct AnswerValue<Enforced> {
   static std::string schema();
   static void append(std::string& out, const Enforced& of);
 };
-/// Nothing without limits.
+/// Empty without limits.
 [[nodiscard]] std::optional<Enforced> enforced(const sessions::ResourceLimits& limits);
 
-/// Bytes of each stream.
+/// Counts of bytes by stream.
 struct PerStream {
   std::uint64_t out = 0;
   std::uint64_t err = 0;
 };
 
 [[nodiscard]] const Answer<PerStream>& per_stream_answer();
-/// The members of an `exit` event, which commands and results that have ended have, too: exit_code, signal, cause, ...
+/// The members of an `exit` event, which ended commands and results have, too: exit_code, signal, cause, ...
 [[nodiscard]] const Answer<sessions::ExitStatus>& exit_answer();
-/// Of a command, as lists and `show` give it: without its end.
+/// The members of a command in lists and in `show`, without those of its end.
 [[nodiscard]] const Answer<CommandOf>& command_answer();
 
-/// Those of `exit_answer`, without braces.
+/// Appends the members of `exit_answer`, without braces.
 void append_exit_members(std::string& out, const sessions::ExitStatus& status);
-/// A command with its end, if it has come; with a hint where it waits for input.
+/// Appends a command, with the members of its end if it has ended, and with a hint if it waits for input.
 void append_command(std::string& out, const sessions::Command& command, bool waits_for_input = false);
-/// `members`, and those that tell how a command ended; `always` where it has.
+/// `members` followed by those of the command's end; `always` if the command has ended.
 [[nodiscard]] std::vector<Member> with_exit(std::vector<Member> members, bool always);
 
-/// The words of a command's state.
+/// The schema of a command's state.
 [[nodiscard]] std::string command_states();
 
 }  // namespace skiff::runtime::api

@@ -7,7 +7,7 @@
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
 
-/// How types of the sessions layer, which knows no JSON, are written in requests.
+/// The JSON of types of the sessions layer, which itself has no JSON.
 namespace skiff::protocol {
 
 template <>
@@ -32,9 +32,9 @@ struct Schema<sessions::TerminalSize> {
   using T = sessions::TerminalSize;
   static constexpr std::string_view kSchemaName = "TerminalSize";
   static constexpr auto fields = std::tuple{
-      field("cols", &T::cols, "Columns; absent: 80, or as many as the terminal has",
+      field("cols", &T::cols, "Columns; default: 80, or the terminal's",
             {.minimum = 1, .maximum = 10000, .optional = true}),
-      field("rows", &T::rows, "Rows; absent: 24, or as many as the terminal has",
+      field("rows", &T::rows, "Rows; default: 24, or the terminal's",
             {.minimum = 1, .maximum = 10000, .optional = true}),
   };
 };

@@ -28,18 +28,19 @@ const EventAnswer<StartOf>& started_event() {
   static const EventAnswer<StartOf> event{
       .name = "StartedEvent",
       .type = "started",
-      .help = "The command was started: the first event on a stream that starts one.",
-      .members = {{},
-                  {{"id", [](const StartOf& of) { return Id{of.command.id()}; }, "Of the command"},
-                   {"session", [](const StartOf& of) { return Id{of.command.session()}; }},
-                   {"pid",
-                    [](const StartOf& of) {
-                      const pid_t pid = of.command.pid();
-                      return pid > 0 ? std::optional{static_cast<std::uint64_t>(pid)} : std::nullopt;
-                    },
-                    "Absent when it could not be started"},
-                   {"instance", [](const StartOf& of) { return Id{of.instance}; }, "Of the agent; a new one each boot"},
-                   {"started_at", [](const StartOf& of) { return of.command.started_at(); }}}}};
+      .help = "The command was started. It is the first event on a stream that starts a command.",
+      .members = {
+          {},
+          {{"id", [](const StartOf& of) { return Id{of.command.id()}; }, "Id of the command"},
+           {"session", [](const StartOf& of) { return Id{of.command.session()}; }},
+           {"pid",
+            [](const StartOf& of) {
+              const pid_t pid = of.command.pid();
+              return pid > 0 ? std::optional{static_cast<std::uint64_t>(pid)} : std::nullopt;
+            },
+            "Pid of the main process; absent if it could not start"},
+           {"instance", [](const StartOf& of) { return Id{of.instance}; }, "Instance of the agent; new at each start"},
+           {"started_at", [](const StartOf& of) { return of.command.started_at(); }}}}};
   return event;
 }
 
@@ -47,25 +48,26 @@ const EventAnswer<OutputOf>& output_event() {
   static const EventAnswer<OutputOf> event{
       .name = "OutputEvent",
       .type = "output",
-      .help = "What the command wrote: exactly one of data and data_base64. With skiff.v1.binary it is a binary frame.",
+      .help =
+          "Output of the command, as exactly one of data and data_base64. With skiff.v1.binary it is a binary frame.",
       .members = {
           {},
           {{"offset", [](const OutputOf& of) { return of.offset; },
-            "Of the first byte; both streams are counted together, from 0"},
+            "Offset of the first byte; both streams are counted together, from 0"},
            {"next", [](const OutputOf& of) -> std::uint64_t { return of.offset + of.begun.size() + of.bytes.size(); },
             "Offset after the last byte: continue with from="},
            {"stream",
             [](const OutputOf& of) { return stream_name(of.item.stream); },
             {},
             [] { return named("OutputStream", one_of({"stdout", "stderr"})); }},
-           {"time", [](const OutputOf& of) { return of.item.time; }, "When it was read"},
+           {"time", [](const OutputOf& of) { return of.item.time; }, "Time when the agent read it"},
            {"late", [](const OutputOf& of) { return of.item.late ? std::optional{true} : std::nullopt; },
-            "true: after the exit, from a process in the background"},
+            "true: written after the exit, by a background process"},
            {"data",
             [](const OutputOf& of) {
               return of.is_text ? std::optional{PiecesOfText{of.begun, of.bytes}} : std::nullopt;
             },
-            "Text; a character is never cut"},
+            "Text, never cut inside a character"},
            {"data_base64",
             [](const OutputOf& of) { return of.is_text ? std::nullopt : std::optional{Bytes{of.bytes, of.begun}}; },
             "Bytes that are not UTF-8"}}}};
@@ -78,8 +80,8 @@ const EventAnswer<LogItem>& gap_event() {
       .type = "gap",
       .help = "Output that was dropped or is no longer kept.",
       .members = {{},
-                  {{"from", [](const LogItem& gap) { return gap.offset; }, "The first offset that is missing"},
-                   {"to", [](const LogItem& gap) { return gap.next; }, "The offset after the last missing one"}}}};
+                  {{"from", [](const LogItem& gap) { return gap.offset; }, "First missing offset"},
+                   {"to", [](const LogItem& gap) { return gap.next; }, "Offset after the last missing one"}}}};
   return event;
 }
 
@@ -102,14 +104,14 @@ const EventAnswer<OutputTotals>& end_event() {
       .members = {
           {},
           {{"bytes", [](const OutputTotals& totals) { return MadePart<&per_stream_answer>{{totals.out, totals.err}}; },
-            "Bytes that the command has written"},
+            "Bytes that the command wrote, by stream"},
            {"sha256",
             [](const OutputTotals& totals) {
               using Sums = MadePart<&checksums_answer>;
               return totals.out_sha256.empty() ? std::nullopt
                                                : std::optional<Sums>{Sums{{totals.out_sha256, totals.err_sha256}}};
             },
-            "With output.checksum: of each stream, in lower hex"}}}};
+            "With output.checksum: SHA-256 of each stream, in lower-case hex"}}}};
   return event;
 }
 
@@ -118,15 +120,16 @@ const EventAnswer<Error>& error_event() {
       .name = "ErrorEvent",
       .type = "error",
       .help = "A request could not be carried out; the stream continues if possible.",
-      .members = {{},
-                  {{"code", [](const Error& error) { return name(error.code); }, "As in a problem document"},
-                   {"detail", [](const Error& error) { return std::string_view{error.message}; },
-                    "The operation and its object"},
-                   {"field",
-                    [](const Error& error) {
-                      return error.field.empty() ? std::nullopt : std::optional<std::string_view>{error.field};
-                    },
-                    "A JSON pointer to the invalid input"}}}};
+      .members = {
+          {},
+          {{"code", [](const Error& error) { return name(error.code); }, "Error code, as in a problem document"},
+           {"detail", [](const Error& error) { return std::string_view{error.message}; },
+            "What failed: the operation and its object"},
+           {"field",
+            [](const Error& error) {
+              return error.field.empty() ? std::nullopt : std::optional<std::string_view>{error.field};
+            },
+            "JSON pointer to the invalid input"}}}};
   return event;
 }
 
@@ -135,7 +138,7 @@ const EventAnswer<std::string_view>& pong_event() {
       .name = "PongEvent",
       .type = "pong",
       .help = "The answer to a ping.",
-      .members = {{}, {{"data", [](const std::string_view& data) { return data; }, "The ping's"}}}};
+      .members = {{}, {{"data", [](const std::string_view& data) { return data; }, "Data of the ping"}}}};
   return event;
 }
 

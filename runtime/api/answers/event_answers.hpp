@@ -8,24 +8,24 @@
 #include "sessions/command.hpp"
 #include "sessions/output/log.hpp"
 
-/// The events of streams and WebSockets, each described once: they are written, and the documents describe them, by
-/// these rows.
+/// The events of streams and WebSockets. The same rows write an event and describe it in the documents.
 namespace skiff::runtime::api {
 
-/// Whether an event says which of a connection's channels it is about.
+/// Whether an event names its channel of the connection.
 enum class OnChannel : std::uint8_t { where_there_are_several, always, never };
 
-/// An event about an S. In front of its rows stand `type`, the word that tells events apart, and the channel.
+/// An event with the source type S. Before its rows it has the member `type`, which names the kind of event, and the
+/// channel.
 template <class S>
 struct EventAnswer {
-  std::string_view name;  ///< of its schema
+  std::string_view name;  ///< name of its schema
   std::string_view type;
   std::string_view help;
   Answer<S> members;
   OnChannel channel = OnChannel::where_there_are_several;
 };
 
-/// An event whose type says all.
+/// The source of an event without members.
 struct Nothing {};
 
 struct StartOf {
@@ -33,7 +33,7 @@ struct StartOf {
   std::string_view instance;
 };
 
-/// A piece of one stream's output: a character that an earlier item had begun, and what follows.
+/// A piece of one stream's output: the character that an earlier item began, and the bytes after it.
 struct OutputOf {
   const sessions::LogItem& item;
   std::uint64_t offset;
@@ -51,14 +51,14 @@ struct OutputOf {
 /// The answer to a ping, whose `data` it repeats.
 [[nodiscard]] const EventAnswer<std::string_view>& pong_event();
 
-/// A channel is closed, its command goes on.
+/// The channel is closed and its command continues.
 [[nodiscard]] const EventAnswer<Nothing>& detached_event();
 [[nodiscard]] const EventAnswer<Nothing>& keepalive_event();
 
-/// The beginning of an event: all that stands in front of its rows, with the brace.
+/// Appends the beginning of an event: the brace and the members before its rows.
 void append_event_head(std::string& out, std::string_view type, std::optional<std::uint32_t> channel);
 
-/// The whole event, on one line.
+/// The whole event on one line.
 template <class S>
 [[nodiscard]] std::string event_text(const EventAnswer<S>& event, const S& of,
                                      std::optional<std::uint32_t> channel = {}) {

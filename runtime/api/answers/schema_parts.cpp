@@ -9,7 +9,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// `"description":"..."`, with a comma before it.
+/// Appends `,"description":"..."`.
 void append_help(std::string& schema, std::string_view help) {
   if (help.empty()) return;
   schema += R"(,"description":)";

@@ -7,10 +7,10 @@
 
 #include "protocol/json/openapi.hpp"
 
-/// What the schemas of answers and events are put together from: JSON Schema as text.
+/// Parts of the schemas of answers and events: JSON Schema as text.
 namespace skiff::runtime::api {
 
-/// A member of an object; `always`: it is never left out.
+/// A member of an object; `always` means that it is never left out.
 struct Member {
   std::string_view name;
   std::string schema;
@@ -26,16 +26,16 @@ inline const std::string kId = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-
 inline const std::string kTexts = R"({"type":"array","items":{"type":"string"}})";
 inline const std::string kLabels = R"({"type":"object","additionalProperties":{"type":"string"}})";
 
-/// The same, with a name: in a document it is a component, which schemas that hold it refer to.
+/// Names a schema: in a document it becomes a component, which other schemas refer to.
 [[nodiscard]] std::string named(std::string_view name, const std::string& schema);
 [[nodiscard]] std::string or_null(const std::string& schema);
 [[nodiscard]] std::string one_of(const std::vector<std::string_view>& words);
 [[nodiscard]] std::string list_of(const std::string& schema);
-/// Further members are always allowed. `help`: what the object is.
+/// The schema of an object. Further members are always allowed; `help` describes the object.
 [[nodiscard]] std::string object(const std::vector<Member>& members, std::string_view help = {});
-/// Any of these components as one object, for readers that want no union: the members of all, of which none is always
-/// there but those that all of them have. `type` has the words of all, and is called `type_name`. `channel` is left
-/// out.
+/// Merges components into one object, for readers that support no unions. It has the members of all components; a
+/// member is required if all components require it. The enum `type` has the values of all, and its schema is named
+/// `type_name`. `channel` is left out.
 [[nodiscard]] std::string merged_components(const std::vector<protocol::SchemaRef>& components,
                                             std::string_view type_name, std::string_view help);
 

@@ -15,7 +15,7 @@ std::string location_of(const sessions::Command& command) {
   return "/v1/sessions/" + command.session() + "/commands/" + command.id();
 }
 
-/// `until=end`: also after the exit, until every pipe is at its end.
+/// Parses `until`: true for `end`, which continues after the exit until every pipe is at its end.
 Result<bool> asked_until_end(const Call& call) {
   const auto until = call.query("until");
   if (!until || *until == "exit") return false;
@@ -86,7 +86,7 @@ Task<Result<>> start_command(Call& call) {
     case Mode::wait:
       co_return co_await answer_wait(call, command, request);
     case Mode::stream: {
-      // The reader is there from the first byte on, so that `auto` never drops one.
+      // The reader is lossless from the first byte on, so that `auto` drops nothing.
       LogStream options;
       options.form = form;
       options.lossless = true;
@@ -149,7 +149,7 @@ Task<Result<>> read_output(Call& call) {
   options.follow = follow;
   SKIFF_CO_TRY(options.lossless, call.query_flag("lossless"));
   if (options.lossless) {
-    // It holds the command up.
+    // A lossless reader can make the command wait.
     SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
   }
   SKIFF_CO_TRY(options.until_end, asked_until_end(call));
@@ -168,7 +168,7 @@ Task<Result<>> read_output(Call& call) {
   }
   SKIFF_CO_TRY(auto last, call.last_event_id());
   if (last) options.from = *last;
-  // A stream that stops by itself would be reopened by EventSource at once.
+  // An EventSource would reconnect at once if the stream ended by itself.
   if (options.form == StreamForm::sse && !call.query("follow")) options.follow = true;
   co_return co_await stream_log(call, command, options);
 }

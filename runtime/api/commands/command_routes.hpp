@@ -5,7 +5,7 @@
 #include "runtime/api/call.hpp"
 #include "runtime/api/requests.hpp"
 
-/// Handlers of /v1/sessions/{sid}/commands and of what lies below it.
+/// Handlers of /v1/sessions/{sid}/commands and the routes below it.
 namespace skiff::runtime::api {
 
 [[nodiscard]] Task<Result<>> start_command(Call& call);
@@ -17,15 +17,15 @@ namespace skiff::runtime::api {
 [[nodiscard]] Task<Result<>> resize_command(Call& call);
 [[nodiscard]] Task<Result<>> delete_command(Call& call);
 
-/// Starts what `request` asks for in `session`, with the rules that hold for every way in: if_instance, user switching,
-/// trace context. Records the command's id for the access log.
+/// Starts a command in `session`, with the checks that all protocols share: if_instance and user switching. Passes the
+/// trace context on, and records the command's id for the logs.
 [[nodiscard]] Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
                                                              const CommandRequest* request);
-/// The same for who asks over a connection that is no longer HTTP.
+/// Starts a command for a client of another protocol, or of a WebSocket.
 [[nodiscard]] Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
                                                              std::shared_ptr<sessions::Session> session,
                                                              const CommandRequest* request);
-/// Sends one signal as /signal and the WebSocket do, with its default target and its escalation.
+/// Sends a signal for /signal and WebSockets, with the default target and the escalation.
 [[nodiscard]] Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request);
 
 }  // namespace skiff::runtime::api

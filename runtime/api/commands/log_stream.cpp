@@ -20,7 +20,8 @@ namespace {
 
 using sessions::LogItem;
 
-/// An HTTP/1.0 client knows no trailers: so much output waits for the exit, which is told in the head then.
+/// An HTTP/1.0 client supports no trailers. Up to this many bytes of output are held back until the exit, which is then
+/// in the head.
 constexpr std::size_t kHeldForOldClients = std::size_t{256} << 10U;
 
 std::string_view content_type(StreamForm form) {
@@ -35,7 +36,7 @@ std::string_view content_type(StreamForm form) {
   return {};
 }
 
-/// One response in the making.
+/// Sends one response.
 class Sender {
  public:
   Sender(Call& call, std::shared_ptr<sessions::Command> command, const LogStream& options)
@@ -51,7 +52,7 @@ class Sender {
                  .follow = options.follow,
                  .until_end = options.until_end,
                  .limit_bytes = options.limit_bytes.value_or(std::numeric_limits<std::uint64_t>::max()),
-                 // Octets have no sign of life.
+                 // Octets have no keep-alive.
                  .watch = {.keepalive = octets() ? std::chrono::milliseconds{0} : call.agent.settings.keepalive,
                            .token_end = call.identity.expires}}} {}
 
@@ -97,7 +98,7 @@ class Sender {
         something ? protocol::HttpExchange::Send::with_first_write : protocol::HttpExchange::Send::now);
   }
 
-  /// Whether an old client's answer has not begun and need not yet.
+  /// Whether the answer to an HTTP/1.0 client is still held back.
   [[nodiscard]] bool waits_for_exit() const {
     return held_head_ && !reader_.over() && held_bytes_ < kHeldForOldClients;
   }
@@ -110,7 +111,7 @@ class Sender {
     co_return co_await call_.http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
   }
 
-  /// Takes what the log has now, up to this turn's share.
+  /// Reads the log's current items, up to this turn's share.
   void gather() {
     while (auto item = reader_.next()) take(std::move(*item));
     if (reader_.over() && !octets()) writer_.release(text_);
@@ -136,7 +137,8 @@ class Sender {
     co_return sent;
   }
 
-  /// In a form that can, the client is told why nothing follows; the other one ends abruptly, like a body that was cut.
+  /// Ends the stream because the token has expired. Events report the reason; octets end abruptly, like a truncated
+  /// body.
   Task<Result<>> expire() {
     const Error error{Errc::unauthenticated, std::string{kExpired}};
     if (octets()) co_return std::unexpected{error};
@@ -169,8 +171,8 @@ class Sender {
   LogReader reader_;
   std::string text_;
   std::vector<LogItem> items_;
-  std::optional<protocol::HttpResponse> held_head_ = {};  ///< of an HTTP/1.0 client's answer that has not begun
-  std::size_t held_bytes_ = 0;                            ///< of output, so far
+  std::optional<protocol::HttpResponse> held_head_ = {};  ///< held-back head of the answer to an HTTP/1.0 client
+  std::size_t held_bytes_ = 0;                            ///< bytes of output so far
   std::uint64_t omitted_ = 0;
 };
 
@@ -190,7 +192,7 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
     }
     is_about_problems = is_about_problems || protocol::same_text(type, protocol::kProblemType);
   }
-  // What refusals come as says nothing of the stream: generated clients ask for the type that they know best.
+  // Ignore a type for errors only: some generated clients send just the type of problem documents.
   if (is_about_problems) return otherwise;
   return fail(Errc::not_acceptable,
               "a stream comes as application/x-ndjson, text/event-stream or application/octet-stream");
@@ -199,7 +201,7 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
 Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command, LogStream options) {
   auto sender = std::make_shared<Sender>(call, command, options);
   auto sent = co_await run_beside(sender->reader().watch_peer(call.http), Sender::run(sender));
-  // A write that failed means that the client is gone.
+  // A failed write means that the client has disconnected.
   const bool is_left = !sent || sender->reader().expired();
   if (is_left && options.kill_on_disconnect && !command->exit_status()) command->end(sessions::Cause::killed_by_client);
   co_return sent;
@@ -207,7 +209,7 @@ Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command
 
 namespace {
 
-/// Nothing may close a connection for idleness: white space may go before a JSON value (RFC 8259).
+/// Sends white space, so that no proxy closes the connection as idle. JSON allows it before a value (RFC 8259).
 Task<Result<>> send_space(protocol::HttpExchange* http, std::shared_ptr<sessions::Command> command,
                           WaitOutcome* outcome) {
   if (!std::exchange(outcome->begun, true)) {

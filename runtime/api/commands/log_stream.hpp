@@ -11,7 +11,7 @@
 
 namespace skiff::runtime::api {
 
-/// What a client takes a log as, from its Accept header.
+/// The format of a log that a client accepts, from its Accept header.
 enum class StreamForm : std::uint8_t { ndjson, sse, octets };
 /// Errors: not_acceptable.
 [[nodiscard]] Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise);
@@ -22,19 +22,18 @@ struct LogStream {
   std::optional<sessions::Stream> only;
   bool lossless = false;
   bool announce = false;   ///< begin with a `started` event
-  bool follow = true;      ///< go on until the command's exit; else stop at what there is now
-  bool until_end = false;  ///< go on until every pipe is at its end
+  bool follow = true;      ///< send until the command's exit; else stop at the log's current end
+  bool until_end = false;  ///< send until every pipe is at its end
   bool kill_on_disconnect = false;
   std::optional<std::uint64_t> limit_bytes;
 };
 
-/// Sends a command's log as the response to a call, by blocks as large as there is something to send, with a keepalive
-/// when there is nothing for long. Octets carry the exit in trailers: X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes.
+/// Sends a command's log as the response to a call, in blocks of all that is available, with a keep-alive after a long
+/// pause. For octets the exit is in trailers: X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes.
 [[nodiscard]] Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command, LogStream options);
 
-/// Waits for the command's exit, up to `limit` if given, keeping the connection alive with white space; true when it
-/// has ended. When the response had to be begun for that, `begun` is set and the body is to be finished by the caller.
-/// Errors: cancelled when the client is gone.
+/// The result of a wait. `ended`: the command has ended. `begun`: the response was begun with white space, and the
+/// caller must finish its body.
 struct WaitOutcome {
   bool ended = false;
   bool begun = false;
@@ -47,7 +46,7 @@ struct WaitOutcome {
   return wait_for_exit(&call.agent, &call.http, std::move(command), limit);
 }
 
-/// Answers with JSON, going on where `wait_for_exit` had to begin.
+/// Answers with JSON, also if `wait_for_exit` has begun the response.
 [[nodiscard]] Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text);
 
 }  // namespace skiff::runtime::api

@@ -9,7 +9,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// What the query of /v1/run says, in the form of a command request.
+/// Applies the query of /v1/run to a command request.
 Result<> apply_query(const Call& call, CommandRequest& request) {
   if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
   SKIFF_TRY(auto timeout, call.query_number("timeout_ms", kLongestTime));

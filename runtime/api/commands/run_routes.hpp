@@ -2,7 +2,7 @@
 
 #include "runtime/api/call.hpp"
 
-/// Handlers for people: /v1/run and /v1/shell. Both are views of the command API.
+/// Handlers of /v1/run and /v1/shell, which people use by hand. Both use the command API.
 namespace skiff::runtime::api {
 
 [[nodiscard]] Task<Result<>> run_script(Call& call);

@@ -11,7 +11,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// What a stream has said. What is not UTF-8 is given twice: readable, and exact.
+/// The output of one stream. Bytes that are not UTF-8 are written twice: as text with replacements, and in base64.
 struct Said {
   const std::string& bytes;
   bool is_text;
@@ -44,7 +44,7 @@ struct AnswerValue<Said> {
 
 namespace {
 
-/// Without the command's end.
+/// The members of a result, without those of the command's end.
 const Answer<ResultOf>& result_answer() {
   static const Answer<ResultOf> answer{
       "CommandResult",
@@ -69,7 +69,7 @@ Task<std::string> wait_result(Agent* agent, std::string who, std::shared_ptr<ses
                               std::size_t max_bytes) {
   const auto turn = co_await turn_to_answer(&agent->large_answers, std::move(who), command, max_bytes);
   const KeptOutput kept = co_await kept_output(command, max_bytes);
-  // Each step through a long answer is a turn of its own.
+  // Compose a long answer in steps, each in its own turn of the reactor.
   const Executor executor = co_await boost::asio::this_coro::executor;
   const bool large = kept.out.size() + kept.err.size() > kLargeOutput;
   const bool out_is_text = protocol::is_valid_utf8(kept.out);

@@ -15,12 +15,12 @@ struct Agent;
 
 namespace skiff::runtime::api {
 
-/// The answer of a WAIT: what a command has said so far, head and tail where it is more than `max_bytes` a stream, and
-/// how it ended if it has. Large ones take turns, `who`'s among each other.
+/// Composes the answer of mode wait: the command's output so far, cut to its head and tail if a stream is longer than
+/// `max_bytes`, and its end if it has ended. Large answers take turns, fairly among clients; `who` is the client.
 [[nodiscard]] Task<std::string> wait_result(Agent* agent, std::string who, std::shared_ptr<sessions::Command> command,
                                             std::size_t max_bytes);
 
-/// How that is described: the component CommandResult.
+/// The schema of that answer: the component CommandResult.
 [[nodiscard]] std::vector<Member> result_members();
 [[nodiscard]] protocol::SchemaRef result_schema();
 

@@ -46,7 +46,7 @@ std::string_view word(fs::ArchiveSummary::Why why) {
   return why == Why::vanished ? "vanished" : "changed";
 }
 
-/// A path in a field: all but its plain bytes and slashes encoded.
+/// Encodes a path for a header field, except plain bytes and slashes.
 std::string in_field(std::string_view path) {
   std::string text;
   for (;;) {
@@ -111,7 +111,7 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
   (void)co_await pool->run(std::move(job));
 }
 
-/// However the receiving ends, the thread must not wait for more.
+/// Releases the thread, however the receiving ends: it must not wait for more bytes.
 class Ending {
  public:
   explicit Ending(Unpacking& work) : work_{work} {}
@@ -127,12 +127,12 @@ class Ending {
   Unpacking& work_;
 };
 
-/// Whether a body comes fast enough: judged as often as it was waited for so long as a pause in it may last.
+/// Checks the rate of a body, each time that the waits for it add up to the longest pause.
 class BodyPace {
  public:
   explicit BodyPace(std::chrono::milliseconds longest_pause) : longest_pause_{longest_pause} {}
 
-  /// What one read took and gave. Errors: request_timeout.
+  /// Adds the wait and the bytes of a read. Errors: request_timeout.
   Result<> add(SteadyTime::duration waited, std::size_t bytes) {
     waited_ += waited;
     bytes_ += bytes;
@@ -160,12 +160,12 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
     SKIFF_CO_TRY(auto got, co_await call->http.read_body_some(block));
     if (got == 0) break;
     if (auto paced = pace.add(std::chrono::steady_clock::now() - began, got); !paced) {
-      log::info("a transfer was cut off: its client sends too little", {{"peer", call->http.peer()}});
+      log::info("ended a transfer: its client sends too slowly", {{"peer", call->http.peer()}});
       co_return paced;
     }
     block.resize(got);
     const bool wanted = co_await work->endpoint.push(std::move(block));
-    if (!wanted) co_return Result<>{};  // it was refused: the outcome says why
+    if (!wanted) co_return Result<>{};  // the thread refused the archive; the outcome has the error
   }
   ending.whole = true;
   co_return Result<>{};
@@ -188,7 +188,7 @@ Task<Result<>> read_archive(Call& call) {
   options->compression = format.compression;
   SKIFF_CO_TRY(const auto whole, call.query_flag("whole"));
   SKIFF_CO_TRY(options->with_itself, call.query_flag("with_itself"));
-  // HTTP/1.0 has no trailers.
+  // HTTP/1.0 has no trailers that could report missing files.
   options->whole_or_cut = whole || call.http.request().version < 11;
   for (const auto& parameter : call.target().query) {
     if (parameter.name == "path") options->paths.push_back(parameter.value);
@@ -196,8 +196,8 @@ Task<Result<>> read_archive(Call& call) {
   auto summary = std::make_shared<fs::ArchiveSummary>();
   Producer producer = [tree = file.tree, options, summary](const fs::ByteSink& sink,
                                                            const std::stop_token& stop) -> Result<> {
-    // A single directory is the archive's own root; of several paths each keeps its name. One file by its absolute path
-    // may lie in any root, and no name in an archive holds "..": it has its last name alone.
+    // A single directory becomes the archive's root; several paths keep their names. A single file with an absolute
+    // path, or with "..", which no name in an archive may contain, gets its last name only.
     std::string root;
     if (options->paths.size() == 1) {
       std::string& only = options->paths.front();
@@ -230,7 +230,7 @@ Task<Result<>> write_archive(Call& call) {
   const std::string path{call.query("path").value_or("")};
   auto received =
       co_await run_beside(unpack(&call.agent.search, &work, file.tree, path, options), receive(&call, &work));
-  // What the thread found wrong comes first: a client that stopped sending may have stopped because of it.
+  // Report the thread's error first: the client may have stopped sending because of it.
   if (work.outcome && !*work.outcome && work.outcome->error().code != Errc::cancelled) {
     co_return std::unexpected{std::move(work.outcome->error())};
   }

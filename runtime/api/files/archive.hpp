@@ -8,15 +8,15 @@
 
 namespace skiff::runtime::api {
 
-// Whole trees, both ways, in constant memory.
+// Handlers that send and receive whole trees in constant memory.
 
 [[nodiscard]] Task<Result<>> read_archive(Call& call);   ///< GET .../files:archive
 [[nodiscard]] Task<Result<>> write_archive(Call& call);  ///< PUT
 
-/// The trailer that tells how many files and directories an answer of many lacks; 0: it lacks none.
+/// The trailer with the number of files and directories that are missing in an answer.
 inline constexpr std::string_view kLeftOut = "X-Skiff-Left-Out";
 
-/// What was unpacked.
+/// The answer with the counts of what was unpacked.
 [[nodiscard]] const Answer<fs::ExtractSummary>& unpacked_answer();
 
 }  // namespace skiff::runtime::api

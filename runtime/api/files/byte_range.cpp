@@ -7,7 +7,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// A number that is too large becomes the largest one, which is behind the end of any file.
+/// Parses a number. One that is too large becomes the largest number, which is beyond the end of any file.
 std::optional<std::uint64_t> number(std::string_view text) noexcept {
   std::uint64_t value = 0;
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -6,12 +6,12 @@
 
 namespace skiff::runtime::api {
 
-/// What a Range field asks of a representation of a known size (RFC 9110, 14.1.2).
+/// The part of a representation of known size that a Range field requests (RFC 9110, 14.1.2).
 struct AskedRange {
   enum class Kind : unsigned char {
-    whole,          ///< no range, one that is not of bytes, malformed, or several: all of it is a right answer
-    part,           ///< from `from` to before `to`
-    unsatisfiable,  ///< it begins behind the end: 416
+    whole,          ///< no range, another unit, malformed, or several ranges: the answer is the whole
+    part,           ///< bytes from `from` up to but not including `to`
+    unsatisfiable,  ///< begins after the end: 416
   };
   Kind kind = Kind::whole;
   std::uint64_t from = 0;

@@ -26,15 +26,15 @@ namespace {
 // --- reading ---
 
 struct Opened : FileToSend {
-  fs::ByteRange part = {};  ///< by lines
+  fs::ByteRange part = {};  ///< bytes of the requested lines
   bool unchanged = false;
-  bool is_long = false;  ///< nothing else is known: it needs more time than there is for what is over in a moment
+  bool is_long = false;  ///< the file needs long work, and the other members are not set
 };
 
 struct ReadOptions {
   std::optional<fs::LineRange> lines;
   std::optional<fs::TagList> none_match;
-  bool none_match_hashes = false;  ///< it has a tag that is made of the bytes
+  bool none_match_hashes = false;  ///< If-None-Match has a tag that hashes the content
   bool with_bytes = false;
   std::uint64_t may_hash = kQuicklyHashed;
 };
@@ -92,14 +92,14 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   return options;
 }
 
-/// For whom a file is; none: for the agent's own user, or for nobody else by name.
+/// The user that a written file is for; empty for the agent's own user.
 Result<std::optional<fs::Asker>> asker_of(const fs::Attributes& asked) {
   if (!asked.uid && !asked.gid) return std::nullopt;
   const uid_t uid = asked.uid.value_or(::geteuid());
   if (uid == ::geteuid() && asked.gid.value_or(::getegid()) == ::getegid()) return std::nullopt;
   const std::string group = asked.gid ? ':' + std::to_string(*asked.gid) : std::string{};
   SKIFF_TRY(auto found, sessions::look_up_user(std::to_string(uid) + group));
-  // A user's name may be a number.
+  // Use the uid that was requested: a user's name may be a number.
   return fs::Asker{.uid = uid, .gid = asked.gid.value_or(found.gid), .groups = std::move(found.groups)};
 }
 
@@ -168,7 +168,7 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
     refused = std::move(done.error());
   }
   if (refused->code != Errc::append_offset_mismatch) co_return std::unexpected{std::move(*refused)};
-  // Where to go on from, so that an upload can be resumed without asking once more.
+  // Return the size, so that the client can resume its upload without another request.
   const protocol::ProblemMember size{"size", static_cast<std::int64_t>(appender.size())};
   co_return co_await call.http.respond(problem_response(*refused, call.request_id, {&size, 1}));
 }
@@ -209,7 +209,7 @@ Task<Result<>> read_file(Call& call) {
 Task<Result<>> write_file(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   if (call.http.request().headers.contains("Content-Range")) {
-    // RFC 9110, 14.4: it must not be taken for the whole.
+    // RFC 9110, 14.4: a part must not be stored as the whole.
     co_return fail(Errc::invalid_request,
                    "a PUT writes the whole file; for a part of it use PATCH with append and offset");
   }

@@ -4,7 +4,7 @@
 
 namespace skiff::runtime::api {
 
-// The bytes of one file. A file is as many gigabytes as the disk holds: it goes through in constant memory.
+// Handlers for the content of one file, of any size, in constant memory.
 
 [[nodiscard]] Task<Result<>> read_file(Call& call);    ///< GET and HEAD .../files/{path}
 [[nodiscard]] Task<Result<>> write_file(Call& call);   ///< PUT

@@ -83,7 +83,7 @@ void append_outcome(std::string& out, const fs::Operation& operation, const fs::
 }  // namespace
 
 Result<std::vector<fs::Edit>> edits_of(std::vector<EditRequest>& requests, const std::string& field) {
-  if (requests.empty()) return fail(Errc::missing_field, "there is nothing to be edited", field);
+  if (requests.empty()) return fail(Errc::missing_field, "there is nothing to edit", field);
   std::vector<fs::Edit> edits;
   edits.reserve(requests.size());
   for (EditRequest& one : requests) {
@@ -138,7 +138,7 @@ Result<std::string> run_batch(const fs::Tree& tree, std::span<const fs::Operatio
 Task<Result<>> edit_file(Call& call, const FileCall& file) {
   if (!protocol::service::is_json(call.http.request().headers.get("Content-Type"))) {
     co_return fail(Errc::unsupported_media_type,
-                   "edits are JSON and say so: -H 'Content-Type: application/json'; to add bytes at the end use "
+                   "edits must be sent as JSON: -H 'Content-Type: application/json'; to append bytes use "
                    "append=true");
   }
   SKIFF_CO_TRY(call.body, co_await call.http.read_body(call.agent.settings.max_json_bytes));

@@ -25,7 +25,7 @@ constexpr std::uint64_t kUsualPage = 1000;
 constexpr std::uint64_t kLargestPage = 10'000;
 constexpr std::size_t kMostPaths = 1000;
 
-/// One change by the body's request, answered by what is there afterwards.
+/// Runs a change and answers with the entry that is there afterwards.
 template <class Change>
 Task<Result<>> change(Call& call, std::string path, Change work) {
   SKIFF_CO_TRY(auto written, co_await on_disk(call, std::move(work)));
@@ -33,7 +33,7 @@ Task<Result<>> change(Call& call, std::string path, Change work) {
   co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, written.tag);
 }
 
-/// As a list gives paths; however long, for a tree may be deeper than any path can say.
+/// Whether `text` is a path as in a list. It may have any length, because a tree may be deeper than the longest path.
 bool is_path_of_a_list(std::string_view text) {
   return std::ranges::all_of(text | std::views::split('/'), [](const auto& part) {
     const std::string_view name{part};
@@ -139,9 +139,9 @@ Task<Result<>> stat_files(Call& call) {
   if (paths.size() > kMostPaths) {
     co_return fail(Errc::invalid_field, "at most " + std::to_string(kMostPaths) + " paths at once", "path");
   }
-  std::uint64_t may_hash = kQuicklyHashed;  // of all of them together
+  std::uint64_t may_hash = kQuicklyHashed;  // bytes, for all paths together
   bool wants_more = false;
-  // One that is missing does not fail the others: its item says so.
+  // A missing path does not fail the others: its item has the error.
   auto work = [&, tree = file.tree](const std::stop_token& stop) -> Result<std::string> {
     std::string text{R"({"items":[)"};
     for (const std::string& path : paths) {

@@ -4,16 +4,16 @@
 
 #include "runtime/api/answers/schema_parts.hpp"
 
-/// What the answers about entries say. Lists have thousands of them, so `append_entry` and what goes with it write
-/// their bytes straight on, without rows as in runtime/api/answers/answer.hpp; a test holds each member of either to
-/// the other.
+/// The members of answers about entries. Lists have thousands of entries, so `append_entry` and its companions write
+/// the bytes directly, without the rows of runtime/api/answers/answer.hpp. A test compares the written members with
+/// these.
 namespace skiff::runtime::api {
 
-/// Of `append_entry`.
+/// The members that `append_entry` writes.
 [[nodiscard]] std::vector<Member> entry_members();
-/// Of `append_edited`: an entry, and how it has changed.
+/// The members that `append_edited` writes: an entry and its diff.
 [[nodiscard]] std::vector<Member> edited_members();
-/// Of an item of a batch, or of a list of paths: an entry, `append_failure`'s, or what is deleted.
+/// The members of an item of a batch or of a list of paths: those of an entry, of `append_failure`, or of a deletion.
 [[nodiscard]] std::vector<Member> entry_result_members();
 
 }  // namespace skiff::runtime::api

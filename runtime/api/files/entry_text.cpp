@@ -17,8 +17,8 @@ namespace {
 using protocol::append_json_key;
 using protocol::append_json_string;
 
-/// Writes behind each other what there is room for, which whoever has it knows: members that are checked piece by piece
-/// are most of what a list costs.
+/// Writes text without checking the room, which its caller must provide: checks for each piece would be most of the
+/// cost of a list.
 class EntryPen {
  public:
   explicit EntryPen(char* to) : to_{to} {}
@@ -50,7 +50,7 @@ class EntryPen {
   char* to_;
 };
 
-/// Appends what `write` does with a pen, at most `most` bytes.
+/// Appends the text that `write` writes with a pen, at most `most` bytes.
 template <class Write>
 void append_with_pen(std::string& out, std::size_t most, Write write) {
   out.resize_and_overwrite(out.size() + most, [&, before = out.size()](char* data, std::size_t) {
@@ -64,7 +64,7 @@ std::string_view last_name(std::string_view path) {
   return slash == std::string_view::npos || path.size() == 1 ? path : path.substr(slash + 1);
 }
 
-/// A name that isn't UTF-8 is given twice: readable, and exact.
+/// Appends a name. One that is not UTF-8 is written twice: as text with replacements, and in base64.
 void append_name(std::string& out, std::string_view key, std::string_view value) {
   append_json_key(out, key);
   if (protocol::is_valid_utf8(value)) return append_json_string(out, value);
@@ -106,7 +106,7 @@ void append_entry(std::string& out, std::string_view path, const fs::Entry& entr
     out += '}';
     return;
   }
-  // Nothing in it needs an escape but its own quotes.
+  // Only its own quotes need escapes.
   const std::string_view inside = tag.substr(1, tag.size() - 2);
   append_with_pen(out, inside.size() + 24,
                   [&](EntryPen pen) { return pen.text(R"(,"etag":"\")").text(inside).text(R"(\""})"); });

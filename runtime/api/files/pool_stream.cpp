@@ -24,7 +24,7 @@ struct Work {
         too_slow{call.agent.executor, [this] { http.cancel(); }},
         silent{call.agent.executor, [this] { leave(); }} {}
 
-  /// The thread neither goes on nor waits for room.
+  /// Stops the thread, and its wait for room.
   void leave() {
     stop.request_stop();
     endpoint.leave();
@@ -37,7 +37,7 @@ struct Work {
   Result<> outcome;
   Deadline too_slow;
   Deadline silent;
-  bool shut = false;  ///< the client's sending half
+  bool shut = false;  ///< the client has shut its sending half
   bool writing = false;
 };
 
@@ -58,7 +58,7 @@ Task<> produce(BlockingPool* pool, Work* work) {
   (void)co_await pool->run(std::move(job));
 }
 
-/// However the sending ends, the thread must not wait for room.
+/// Releases the thread, however the sending ends: it must not wait for room.
 class Leaving {
  public:
   explicit Leaving(Work& work) : work_{work} {}
@@ -79,8 +79,8 @@ Task<Result<>> write(Call* call, Work* work, std::string_view block) {
   work->too_slow.clear();
   work->writing = false;
   if (work->too_slow.expired()) {
-    log::info("a transfer was cut off: its client takes too little", {{"peer", call->http.peer()}});
-    co_return fail(Errc::timeout, "the client takes too little");
+    log::info("ended a transfer: its client reads too slowly", {{"peer", call->http.peer()}});
+    co_return fail(Errc::timeout, "the client reads too slowly");
   }
   if (work->shut) work->silent.expires_after(kShutPatience);
   co_return sent;
@@ -89,7 +89,7 @@ Task<Result<>> write(Call* call, Work* work, std::string_view block) {
 Task<Result<>> send(Call* call, Work* work, std::string content_type, const StreamEnd* end) {
   const Leaving leaving{*work};
   auto block = co_await work->endpoint.pop();
-  // The outcome is written before the end is told.
+  // The thread sets the outcome before it signals the end.
   if (!block && !work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
   protocol::HttpResponse head{200, {{"Content-Type", content_type}, {"Cache-Control", "no-store"}}};
   if (!end->names.empty()) head.headers.set("Trailer", end->names);
@@ -116,8 +116,8 @@ std::string_view accepted_type(const Call& call, std::string_view usual, std::st
 Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer, StreamEnd end) {
   SKIFF_CO_TRY(const auto transfer, begin_transfer(call.agent, call.http.who()));
   Work work{call, std::move(producer)};
-  // Who has shut its sending half may have left. What is sent to it will tell; while there is nothing to send, patience
-  // has an end.
+  // A client that has shut its sending half may have disconnected. A send would show that; while there is nothing to
+  // send, a timer ends the wait.
   const auto shut = [&work] {
     work.shut = true;
     if (!work.writing) work.silent.expires_after(kShutPatience);
@@ -130,8 +130,7 @@ Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer p
 Result<Shares::Part> begin_transfer(Agent& agent, const std::string& who) {
   SKIFF_TRY_VOID(admit_transfer(agent.search, 1));
   if (agent.transfers.leaves_room(who)) return Shares::Part{agent.transfers, who};
-  return fail(Errc::resource_exhausted,
-              "as many of your searches and archives wait for their clients as others leave free: try again later");
+  return fail(Errc::resource_exhausted, "too many searches and archives of this client wait for it: try again later");
 }
 
 Result<> admit_transfer(BlockingPool& pool, std::size_t further) {

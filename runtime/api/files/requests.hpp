@@ -8,7 +8,7 @@
 
 #include "protocol/json/schema.hpp"
 
-/// The bodies of the file routes, as field lists.
+/// The bodies of requests for files, as lists of fields.
 namespace skiff::runtime::api {
 
 using protocol::field;
@@ -20,7 +20,7 @@ struct MoveRequest {
   bool overwrite = false;
   static constexpr auto fields = std::tuple{
       field("from", &MoveRequest::from, "Path to move or copy", {.min_length = 1, .text = Text::no_nul}),
-      field("to", &MoveRequest::to, "Its new path", {.min_length = 1, .text = Text::no_nul}),
+      field("to", &MoveRequest::to, "New path", {.min_length = 1, .text = Text::no_nul}),
       field("overwrite", &MoveRequest::overwrite, "Replace an existing file", {.optional = true}),
   };
 };
@@ -29,7 +29,7 @@ struct MakeDirectoryRequest {
   std::string path;
   bool parents = false;
   static constexpr auto fields = std::tuple{
-      field("path", &MakeDirectoryRequest::path, "The new directory", {.min_length = 1, .text = Text::no_nul}),
+      field("path", &MakeDirectoryRequest::path, "Path of the new directory", {.min_length = 1, .text = Text::no_nul}),
       field("parents", &MakeDirectoryRequest::parents, "Create missing parents, and accept a directory that exists",
             {.optional = true}),
   };
@@ -39,7 +39,7 @@ struct MakeLinkRequest {
   std::string path;
   std::string target;
   static constexpr auto fields = std::tuple{
-      field("path", &MakeLinkRequest::path, "The new symbolic link", {.min_length = 1, .text = Text::no_nul}),
+      field("path", &MakeLinkRequest::path, "Path of the new symbolic link", {.min_length = 1, .text = Text::no_nul}),
       field("target", &MakeLinkRequest::target, "Target of the link; checked when it is followed",
             {.min_length = 1, .text = Text::no_nul}),
   };
@@ -49,9 +49,9 @@ struct SetModeRequest {
   std::string path;
   std::string mode;
   static constexpr auto fields = std::tuple{
-      field("path", &SetModeRequest::path, "A file or directory; a link is followed",
+      field("path", &SetModeRequest::path, "Path of a file or directory; a link is followed",
             {.min_length = 1, .text = Text::no_nul}),
-      field("mode", &SetModeRequest::mode, "Octal, for example \"0755\"; set-id bits need the scope admin",
+      field("mode", &SetModeRequest::mode, "Octal mode, for example \"0755\"; set-id bits need the scope admin",
             {.min_length = 1}),
   };
 };
@@ -64,7 +64,7 @@ struct EditRequest {
   static constexpr auto fields = std::tuple{
       field("old", &EditRequest::old_text, "Text to replace", {.min_length = 1}),
       field("new", &EditRequest::new_text, "Replacement"),
-      field("count", &EditRequest::count, "How often the old text must occur, default 1; 0: at least once",
+      field("count", &EditRequest::count, "Number of times that the old text must occur, default 1; 0: at least once",
             {.optional = true}),
   };
 };
@@ -72,7 +72,7 @@ struct EditRequest {
 struct EditsRequest {
   std::vector<EditRequest> edits;
   static constexpr auto fields = std::tuple{
-      field("edits", &EditsRequest::edits, "Made in this order; all or none", {.max_items = 1000}),
+      field("edits", &EditsRequest::edits, "Edits to make in this order; all or none", {.max_items = 1000}),
   };
 };
 
@@ -89,14 +89,14 @@ struct BatchItemRequest {
   std::optional<std::string> if_match;
   static constexpr std::string_view kSchemaName = "BatchOperation";
   static constexpr auto fields = std::tuple{
-      field("op", &BatchItemRequest::op, "The operation"),
-      field("path", &BatchItemRequest::path, "Its path", {.min_length = 1, .text = Text::no_nul}),
-      field("content", &BatchItemRequest::content, "write: the text"),
-      field("content_base64", &BatchItemRequest::content_base64, "write: the bytes"),
-      field("edits", &BatchItemRequest::edits, "edit: the replacements", {.max_items = 1000, .optional = true}),
-      field("to", &BatchItemRequest::to, "move: the new path", {.min_length = 1, .text = Text::no_nul}),
-      field("mode", &BatchItemRequest::mode, "write: octal; set-id bits need the scope admin", {.min_length = 1}),
-      field("if_match", &BatchItemRequest::if_match, "As the header If-Match"),
+      field("op", &BatchItemRequest::op, "Operation"),
+      field("path", &BatchItemRequest::path, "Path of the file", {.min_length = 1, .text = Text::no_nul}),
+      field("content", &BatchItemRequest::content, "write: content as text"),
+      field("content_base64", &BatchItemRequest::content_base64, "write: content in base64"),
+      field("edits", &BatchItemRequest::edits, "edit: edits to make", {.max_items = 1000, .optional = true}),
+      field("to", &BatchItemRequest::to, "move: new path", {.min_length = 1, .text = Text::no_nul}),
+      field("mode", &BatchItemRequest::mode, "write: octal mode; set-id bits need the scope admin", {.min_length = 1}),
+      field("if_match", &BatchItemRequest::if_match, "Entity tags, as in the header If-Match"),
   };
 };
 
@@ -104,8 +104,8 @@ struct BatchRequest {
   std::vector<BatchItemRequest> operations;
   bool atomic = true;
   static constexpr auto fields = std::tuple{
-      field("operations", &BatchRequest::operations, "In their order", {.max_items = 1000}),
-      field("atomic", &BatchRequest::atomic, "All operations or none; false: each by itself", {.optional = true}),
+      field("operations", &BatchRequest::operations, "Operations, run in this order", {.max_items = 1000}),
+      field("atomic", &BatchRequest::atomic, "Make all operations or none; false: each by itself", {.optional = true}),
   };
 };
 

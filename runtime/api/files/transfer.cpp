@@ -9,7 +9,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// Writes a block; `done` says how it went.
+/// Writes a block and sets `done` to the result.
 Task<> store(BlockingPool* disk, fs::Writer* writer, std::span<const char> block, Result<>* done) {
   auto write = [&] { return writer->write(block); };
   *done = co_await disk->run(std::move(write));
@@ -22,7 +22,7 @@ void FileToSend::read_if_small() {
   if (size == 0 || size > kSmallFile) return;
   small.resize(size);
   auto got = fs::read_at(file.fd.get(), 0, small);
-  // One that is cut short or written while it is read goes the way of large ones, which notices.
+  // A file that changes while it is read is sent like a large one, where that is noticed.
   if (!got || *got != size) small.clear();
 }
 
@@ -30,7 +30,7 @@ Result<AskedRange> asked_range(protocol::HttpExchange& http, const FileToSend& f
   const std::uint64_t size = file.file.entry.size;
   const auto& headers = http.request().headers;
   const auto known = headers.find("If-Range");
-  // A range holds for the representation that the client knows, else for none.
+  // The range applies only if the client has the current representation.
   if (known && !(file.tag && *known == *file.tag)) return AskedRange{.from = 0, .to = size};
   const AskedRange range = parse_range(headers.find("Range"), size);
   if (range.kind == AskedRange::Kind::unsatisfiable) {
@@ -85,7 +85,8 @@ Task<Result<>> store_bytes(BlockingPool* disk, ByteSource source, fs::Writer* wr
   std::span<char> next{memory.get() + kUploadBlock, kUploadBlock};
   auto got = co_await receive(&source, block);
   while (got && *got > 0) {
-    Result<> wrote = fail(Errc::resource_exhausted, "there is not enough memory for this");  // unless it is told
+    Result<> wrote =
+        fail(Errc::resource_exhausted, "there is not enough memory for this");  // kept if `store` fails to run
     Task<> storing = store(disk, writer, block.first(*got), &wrote);
     if (*got == block.size()) {
       got = co_await run_beside(std::move(storing), receive(&source, next));

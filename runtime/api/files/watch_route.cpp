@@ -20,10 +20,10 @@ namespace {
 using protocol::WebSocket;
 
 constexpr std::string_view kWatching = "watching";
-/// Events that go out at once.
+/// Most events that are sent together.
 constexpr std::size_t kBatch = 1024;
 
-/// One event in both forms.
+/// One event, for server-sent events and for frames.
 struct Message {
   std::string_view type;
   std::string data;
@@ -54,17 +54,17 @@ Message beginning(std::uint64_t cursor) {
   return {.type = kWatching, .data = watching_answer().text(cursor), .cursor = cursor};
 }
 
-/// What one client is told, in either form.
+/// The state of one client's watch.
 struct Reading {
   std::shared_ptr<fs::DirectoryWatch> watch;
   std::shared_ptr<sessions::Session> session;
   std::uint64_t cursor;
   std::chrono::milliseconds keepalive;
   bool peer_gone = false;
-  bool expired = false;  ///< the token of whoever watches
+  bool expired = false;  ///< the client's token has expired
   std::unique_ptr<Expiry> expiry = {};
 
-  /// The next events. Empty: a sign of life is due, or `over`.
+  /// Waits for the next events. Empty: a keep-alive is due, or the watch is `over`.
   static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
     const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
     for (;;) {
@@ -110,7 +110,7 @@ Task<Result<>> send_stream(protocol::HttpExchange* http, std::shared_ptr<Reading
   co_return co_await http->finish();
 }
 
-/// Reads until the connection is over; a watch has nothing to be told but pings.
+/// Reads until the connection is over; a watch accepts only pings.
 Task<> receive(WebSocket* socket, std::shared_ptr<Reading> reading) {
   for (;;) {
     auto frame = co_await socket->read();
@@ -151,7 +151,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   } else if (reading->session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
   } else if (failed) {
-    co_await socket->close(1011, "the directory can't be watched any more");
+    co_await socket->close(1011, "the directory can no longer be watched");
   } else {
     co_await socket->close(1000, "the directory is gone");
   }
@@ -164,7 +164,7 @@ Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr
   co_await run_beside(await_session(reading),
                       run_beside(receive(&socket, reading), send_frames(&socket, agent, reading)));
   socket.abort();
-  (void)reader;  // until here
+  (void)reader;  // keep it until here
 }
 
 }  // namespace
@@ -173,18 +173,19 @@ const Answer<fs::WatchEvent>& change_answer() {
   using Change = fs::WatchEvent;
   static const Answer<Change> answer{
       "ChangeEvent",
-      {{"type", [](const Change& change) { return word(change.type); }, "overflow: changes were lost, look again",
+      {{"type", [](const Change& change) { return word(change.type); },
+        "Kind of change; overflow: changes were lost, list the directory again",
         [] { return one_of({"created", "modified", "deleted", "renamed", "overflow"}); }},
        {"path", [](const Change& change) { return std::string_view{change.path}; },
-        "From the session's root, as it was asked for"},
+        "Path below the session's root, in the form of the requested path"},
        {"from",
         [](const Change& change) {
           return change.type == Change::Type::renamed ? std::optional<std::string_view>{change.from} : std::nullopt;
         },
-        "renamed: the path before"},
+        "renamed: path before"},
        {"is_directory", [](const Change& change) { return change.is_directory; }},
        {"cursor", [](const Change& change) { return change.cursor; },
-        "Also the id of the server-sent event: Last-Event-ID resumes"}}};
+        "Position for resuming; also the id of the server-sent event"}}};
   return answer;
 }
 
@@ -203,7 +204,7 @@ Task<Result<>> watch_files(Call& call) {
   auto cursor = call.query_number("cursor", std::numeric_limits<std::int64_t>::max());
   if (!cursor) co_return std::unexpected{std::move(cursor.error())};
   std::optional<Handshake> handshake;
-  // Clients that know HTTP/2 offer it to every server (`Upgrade: h2c`); who has none takes no notice (RFC 9110, 7.8).
+  // HTTP/2 clients may send `Upgrade: h2c` to every server; a server may ignore it (RFC 9110, 7.8).
   if (call.http.request().headers.has_token("Upgrade", "websocket")) {
     SKIFF_CO_TRY(handshake, shake_hands(call, {kJsonProtocol}));
   }

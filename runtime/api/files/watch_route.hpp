@@ -8,12 +8,13 @@
 
 namespace skiff::runtime::api {
 
-/// GET .../files:watch: changes below a directory as server-sent events, until the client goes or the directory does.
+/// GET .../files:watch: sends changes below a directory, as server-sent events or over a WebSocket, until the client
+/// disconnects or the directory is removed.
 [[nodiscard]] Task<Result<>> watch_files(Call& call);
 
-/// A change as the route tells it.
+/// The event of a change.
 [[nodiscard]] const Answer<fs::WatchEvent>& change_answer();
-/// The first event: what happens from here on is seen, so that a client that has it can begin.
+/// The first event, which tells the client that later changes are reported.
 [[nodiscard]] const Answer<std::uint64_t>& watching_answer();
 
 }  // namespace skiff::runtime::api

@@ -60,9 +60,9 @@ SchemaRef file_list_schema() {
   const std::string item = named("FileEntry", object(entry_members()));
   return {.name = "FileList",
           .json = object({{"items", list_of(item)},
-                          {"next_cursor", kText, false, "The cursor of the next page; absent on the last one"},
-                          {"unreadable", kCount, false, "Directories of this page that could not be looked into"},
-                          {"too_deep", kFlag, false, "true: some lie deeper than 256 levels"}})};
+                          {"next_cursor", kText, false, "Cursor of the next page; absent on the last one"},
+                          {"unreadable", kCount, false, "Directories of this page that could not be read"},
+                          {"too_deep", kFlag, false, "true: some entries are deeper than 256 levels"}})};
 }
 
 SchemaRef file_results_schema() {

@@ -6,12 +6,13 @@
 #include "runtime/api/openapi/event_schemas.hpp"
 #include "runtime/api/route.hpp"
 
-/// The OpenAPI document: each row of the route table as an operation.
+/// Builds the OpenAPI document: an operation for each row of the route table.
 namespace skiff::runtime::api {
 namespace {
 
-/// The errors that come from what kind of route it is: a broken request, a Host that isn't ours, too large a head, too
-/// many connections; then those of credentials, ids and bodies. 405 is of methods that aren't in the document.
+/// The statuses of errors that depend on the kind of route: a malformed request, a wrong Host, a head that is too
+/// large, too many connections; then those of credentials, ids and bodies. 405 is for methods that are not in the
+/// document.
 std::vector<unsigned> usual_problems(const Route& route) {
   std::vector<unsigned> statuses{400, 421, 431, 503};
   if (route.scope) statuses.insert(statuses.end(), {401, 403});
@@ -31,20 +32,20 @@ protocol::ApiParameter path_parameter(const Route& route) {
   if (route.passes_on()) {
     return {.name = "path",
             .in = protocol::ApiParameter::In::path,
-            .help = "Any path, passed on as it was sent, with the query",
+            .help = "Any path; it is passed on unchanged, with the query",
             .schema = R"({"type":"string"})"};
   }
   return {.name = "path",
           .in = protocol::ApiParameter::In::path,
-          .help = "Relative to the session's root, or absolute (then it begins with %2F)",
+          .help = "Path, relative to the session's root or absolute (beginning with %2F)",
           .schema = R"({"type":"string"})"};
 }
 
-/// A page can't set fields.
+/// How a page in a browser, which cannot set header fields, sends its token.
 std::string in_a_browser(const Route& route) {
   const bool is_port = route.scope == Scope::ports;
   return std::string{
-             "A page in a browser shows its token as the subprotocol skiff.bearer.TOKEN, with the token in "
+             "A page in a browser sends its token as the subprotocol skiff.bearer.TOKEN, with the token in "
              "base64url without padding, and offers "} +
          (is_port ? "skiff.v1.tcp" : "skiff.v1.json") + " beside it.";
 }
@@ -60,13 +61,13 @@ protocol::ApiOperation operation_of(const Route& route, std::string_view method)
   operation.websocket = route.websocket;
   operation.problems = usual_problems(route);
   if (route.path.find("{sid}") != std::string_view::npos)
-    operation.parameters.push_back(id_parameter("sid", "The session"));
+    operation.parameters.push_back(id_parameter("sid", "Id of the session"));
   if (route.path.find("{cid}") != std::string_view::npos)
-    operation.parameters.push_back(id_parameter("cid", "The command"));
+    operation.parameters.push_back(id_parameter("cid", "Id of the command"));
   if (route.path.find("{port}") != std::string_view::npos) {
     operation.parameters.push_back({.name = "port",
                                     .in = protocol::ApiParameter::In::path,
-                                    .help = "Of 127.0.0.1 or, if that refuses, of ::1; not one of the agent's own",
+                                    .help = "Port of 127.0.0.1 or, if that refuses, of ::1; not one of the agent's own",
                                     .schema = R"({"type":"integer","minimum":1,"maximum":65535})"});
   }
   if (route.path.find("{path}") != std::string_view::npos) operation.parameters.push_back(path_parameter(route));
@@ -83,8 +84,7 @@ protocol::ApiOperation operation_of(const Route& route, std::string_view method)
   return operation;
 }
 
-/// OpenAPI has no word for "any method": one operation for each that has a body or an answer of its own. HEAD is where
-/// GET is.
+/// Appends an operation for each method, because OpenAPI cannot express any method. HEAD is implied by GET.
 void append_passed_on(std::vector<protocol::ApiOperation>& operations, const Route& route) {
   constexpr std::array kMethods{std::pair{"GET", "get"},       std::pair{"POST", "post"},
                                 std::pair{"PUT", "put"},       std::pair{"PATCH", "patch"},
@@ -108,14 +108,15 @@ const std::string& openapi_document() {
         operations.push_back(operation_of(route, route.method));
       }
     }
-    const protocol::ApiInfo info{.title = "skiffd",
-                                 .version = "1",
-                                 .description =
-                                     "Sessions and commands in a sandbox. Fields are only ever added. A field of a "
-                                     "request that may be left out may be null, too. /v1/commands and "
-                                     "/v1/files are short for those of the session `default`. What goes over "
-                                     "WebSockets is in /asyncapi.json.",
-                                 .server = "http://" + std::string{kDefaultHost}};
+    const protocol::ApiInfo info{
+        .title = "skiffd",
+        .version = "1",
+        .description =
+            "Sessions and commands in a sandbox. Fields are only ever added. An optional field of a "
+            "request may also be null. /v1/commands and "
+            "/v1/files are short for those of the session `default`. The messages of "
+            "WebSockets are in /asyncapi.json.",
+        .server = "http://" + std::string{kDefaultHost}};
     return protocol::openapi_json(info, operations, std::array{watch_event_schema()});
   }();
   return document;

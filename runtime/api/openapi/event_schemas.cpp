@@ -9,7 +9,7 @@ namespace {
 
 using protocol::SchemaRef;
 
-/// `type` first, which tells events apart.
+/// The schema of an event. Its first member `type` names the kind of event.
 template <class S>
 SchemaRef event(const EventAnswer<S>& answer) {
   std::vector<Member> head{{"type", one_of({answer.type})}};
@@ -27,7 +27,7 @@ SchemaRef record(const Answer<S>& answer, std::string_view help) {
   return {.name = answer.schema().name, .json = object(answer.members(), help)};
 }
 
-/// What a log gives, in every form.
+/// The events of a command's log in all formats.
 Schemas log_events() {
   return {event(started_event()), event(output_event()), event(gap_event()),
           event(exit_event()),    event(end_event()),    event(error_event())};

@@ -14,7 +14,7 @@ using protocol::SchemaRef;
 
 const std::vector<protocol::ApiHeader> kTagged{{"ETag", "The file's strong entity tag"}};
 
-/// What any route with a path can find there.
+/// Adds the errors that any route with a path can have.
 void may_meet_anything(ApiOperation& operation) {
   may_fail(operation, {403, 404, 409, 507});
 }
@@ -22,7 +22,8 @@ void may_meet_anything(ApiOperation& operation) {
 void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses,
                    const SchemaRef& schema = file_entry_schema()) {
   for (const unsigned status : statuses) {
-    operation.responses.push_back(json(status, status == 201 ? "It was made" : "What is there now", schema, kTagged));
+    operation.responses.push_back(
+        json(status, status == 201 ? "Created" : "The entry after the change", schema, kTagged));
   }
   may_meet_anything(operation);
   may_fail(operation, {412});
@@ -34,9 +35,9 @@ void answers_stream(ApiOperation& operation, const char* type, SchemaRef schema,
   may_meet_anything(operation);
 }
 
-/// The lines of a search; as bytes for clients whose generator knows no NDJSON.
+/// Describes the lines of a search; also as bytes, for clients whose generator does not support NDJSON.
 void answers_lines(ApiOperation& operation, SchemaRef record) {
-  answers_stream(operation, kBytes, bytes(), "A match a line, and at the end a summary");
+  answers_stream(operation, kBytes, bytes(), "A match on each line, and a summary on the last");
   operation.responses.back().bodies.push_back({"application/x-ndjson", std::move(record)});
 }
 
@@ -48,8 +49,9 @@ void describe_read_file(ApiOperation& operation) {
         .status = status, .description = std::move(what), .bodies = {{kBytes, bytes()}}, .headers = kTagged};
   };
   operation.responses.push_back(body(200, "The file"));
-  operation.responses.push_back(body(206, "The part that was asked for"));
-  operation.responses.push_back({.status = 304, .description = "It is what you have", .bodies = {}, .headers = {}});
+  operation.responses.push_back(body(206, "The requested part"));
+  operation.responses.push_back(
+      {.status = 304, .description = "The file has not changed", .bodies = {}, .headers = {}});
   may_meet_anything(operation);
   may_fail(operation, {416});
 }
@@ -76,13 +78,13 @@ void describe_delete_file(ApiOperation& operation) {
 }
 
 void describe_list_files(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "One page, sorted by bytes", file_list_schema()));
+  operation.responses.push_back(json(200, "A page, sorted by the bytes of the paths", file_list_schema()));
   may_meet_anything(operation);
 }
 
 void describe_stat_files(ApiOperation& operation) {
   operation.responses.push_back(
-      json(200, "One item a path, in their order; of one that could not be had {path, error}", file_results_schema()));
+      json(200, "An item for each path, in their order; {path, error} for one that failed", file_results_schema()));
 }
 
 void describe_move_file(ApiOperation& operation) {
@@ -108,7 +110,7 @@ void describe_set_file_mode(ApiOperation& operation) {
 void describe_batch(ApiOperation& operation) {
   takes<BatchRequest>(operation, "BatchRequest");
   operation.responses.push_back(
-      json(200, "One item an operation, in their order; with atomic=false an item may be {path, error}",
+      json(200, "An item for each operation, in their order; with atomic=false an item may be {path, error}",
            file_results_schema()));
   may_meet_anything(operation);
   may_fail(operation, {412});
@@ -124,7 +126,7 @@ void describe_grep(ApiOperation& operation) {
 
 void describe_read_archive(ApiOperation& operation) {
   answers_stream(operation, kBytes, bytes(),
-                 "A tar archive; the trailers X-Skiff-Left-Out and X-Skiff-Left-Out-Names tell what is missing in it");
+                 "A tar archive; the trailers X-Skiff-Left-Out and X-Skiff-Left-Out-Names list what is missing in it");
   operation.responses.back().bodies.push_back({"application/x-tar", bytes()});
   operation.responses.back().bodies.push_back({"application/gzip", bytes()});
   operation.responses.back().bodies.push_back({"application/zstd", bytes()});
@@ -132,13 +134,13 @@ void describe_read_archive(ApiOperation& operation) {
 
 void describe_write_archive(ApiOperation& operation) {
   operation.request.push_back({kBytes, bytes()});
-  operation.responses.push_back(json(200, "What was unpacked", unpacked_answer().schema()));
+  operation.responses.push_back(json(200, "Counts of what was unpacked", unpacked_answer().schema()));
   may_meet_anything(operation);
   may_fail(operation, {408, 413});
 }
 
 void describe_watch(ApiOperation& operation) {
-  operation.websocket = true;  // or an event stream, as it is asked for
+  operation.websocket = true;  // or an event stream, depending on the request
   answers_stream(operation, "text/event-stream", {.name = {}, .json = R"({"type":"string"})"},
                  "Each event's data is a WatchEvent");
 }

@@ -2,7 +2,7 @@
 
 #include "protocol/json/openapi.hpp"
 
-/// As describe.hpp, of the file routes.
+/// The descriptions of the file routes, like those in operations.hpp.
 namespace skiff::runtime::api {
 
 void describe_read_file(protocol::ApiOperation& operation);

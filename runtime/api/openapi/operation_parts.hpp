@@ -8,7 +8,7 @@
 #include "protocol/json/openapi.hpp"
 #include "protocol/json/schema.hpp"
 
-/// What the descriptions of routes are put together from.
+/// Parts of the descriptions of routes.
 namespace skiff::runtime::api {
 
 inline constexpr const char* kJson = "application/json";

@@ -18,7 +18,7 @@ using protocol::ApiBody;
 using protocol::ApiOperation;
 using protocol::ApiResponse;
 
-/// The form first that every generator of clients has a type for: many know but the first of an answer.
+/// The first type is one that every client generator supports: many use only the first of an answer.
 std::vector<ApiBody> stream_bodies() {
   return {{kBytes, bytes()},
           {"application/x-ndjson", event_schema()},
@@ -28,11 +28,11 @@ std::vector<ApiBody> stream_bodies() {
 }  // namespace
 
 void describe_introduction(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "What it is", introduction_answer().schema()));
+  operation.responses.push_back(json(200, "The agent", introduction_answer().schema()));
 }
 
 void describe_status(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "It is", status_schema()));
+  operation.responses.push_back(json(200, "The check succeeded", status_schema()));
 }
 
 void describe_openapi(ApiOperation& operation) {
@@ -44,11 +44,11 @@ void describe_asyncapi(ApiOperation& operation) {
 }
 
 void describe_version(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "What runs", version_answer().schema()));
+  operation.responses.push_back(json(200, "The version", version_answer().schema()));
 }
 
 void describe_capabilities(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "What is possible here", capabilities_answer().schema()));
+  operation.responses.push_back(json(200, "The capabilities", capabilities_answer().schema()));
 }
 
 void describe_metrics(ApiOperation& operation) {
@@ -59,34 +59,34 @@ void describe_metrics(ApiOperation& operation) {
 }
 
 void describe_stats(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "What is not known here is null", stats_answer().schema()));
+  operation.responses.push_back(json(200, "The statistics; unknown figures are null", stats_answer().schema()));
 }
 
 void describe_ports(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "By port", ports_schema()));
+  operation.responses.push_back(json(200, "The sockets, sorted by port", ports_schema()));
 }
 
 void describe_port(ApiOperation& operation) {
   if (operation.method != "GET" && operation.method != "DELETE") {
-    // Whatever the client says that it is; generators of clients leave out what has no type that they know.
+    // The body may have any content type. Client generators leave out a body of a type that they do not support.
     operation.request.push_back(
         {"application/octet-stream", {.name = {}, .json = R"({"type":"string","format":"binary"})"}});
     operation.request_required = false;
   }
   operation.responses.push_back(
-      {.status = 200, .description = "What the server answers, whatever its status", .bodies = {}, .headers = {}});
+      {.status = 200, .description = "The server's answer, with any status", .bodies = {}, .headers = {}});
   may_fail(operation, {408, 502, 504});
 }
 
 void describe_open_port(ApiOperation& operation) {
   operation.description =
-      "The server is connected to before the answer, so that nobody who listens is a 502. With the subprotocol "
+      "The agent connects to the server before it answers; if no server listens, it answers 502. With the subprotocol "
       "skiff.v1.tcp an empty text message ends its sender's direction.";
   may_fail(operation, {502, 504});
 }
 
 void describe_activity(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "As it is now", activity_answer().schema()));
+  operation.responses.push_back(json(200, "The activity", activity_answer().schema()));
 }
 
 void describe_init(ApiOperation& operation) {
@@ -104,7 +104,7 @@ void describe_lease(ApiOperation& operation) {
 
 void describe_run(ApiOperation& operation) {
   operation.description =
-      "The script may come as any content type but JSON, which is taken as a CommandRequest whose output is sent in "
+      "The script may have any content type but JSON. A JSON body is a CommandRequest, whose output is sent in "
       "the same way.";
   operation.request.push_back({kBytes, bytes()});
   operation.responses.push_back(
@@ -128,7 +128,8 @@ void describe_create_session(ApiOperation& operation) {
 
 void describe_put_session(ApiOperation& operation) {
   describe_create_session(operation);
-  operation.responses.push_back(json(200, "It was there, created with the same request", session_answer().schema()));
+  operation.responses.push_back(
+      json(200, "The session exists, and was created with the same request", session_answer().schema()));
 }
 
 void describe_session(ApiOperation& operation) {
@@ -153,12 +154,12 @@ void describe_delete_session(ApiOperation& operation) {
 }
 
 void describe_process_list(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "All of them", process_list_schema()));
+  operation.responses.push_back(json(200, "All processes", process_list_schema()));
 }
 
 void describe_wait(ApiOperation& operation) {
   takes<WaitRequest>(operation, "WaitRequest");
-  operation.responses.push_back(json(200, "Whether it was met", wait_answer().schema()));
+  operation.responses.push_back(json(200, "Whether the condition was met", wait_answer().schema()));
   may_fail(operation, {410});
 }
 
@@ -168,7 +169,7 @@ void describe_start_command(ApiOperation& operation) {
   for (auto& body : stream_bodies()) ok.bodies.push_back(std::move(body));
   operation.responses.push_back(std::move(ok));
   operation.responses.push_back(
-      json(202, "Mode background: it was started", started_schema(), {{"Location", "The command"}}));
+      json(202, "Mode background: the started command", started_schema(), {{"Location", "The command"}}));
   may_fail(operation, {406, 409, 410, 422, 429});
 }
 
@@ -188,7 +189,7 @@ void describe_delete_command(ApiOperation& operation) {
 
 void describe_stream(ApiOperation& operation) {
   operation.responses.push_back(
-      {.status = 200, .description = "The log, from the offset on", .bodies = stream_bodies(), .headers = {}});
+      {.status = 200, .description = "The log from the offset on", .bodies = stream_bodies(), .headers = {}});
   may_fail(operation, {406, 410});
 }
 

@@ -2,9 +2,8 @@
 
 #include "protocol/json/openapi.hpp"
 
-/// What goes into and comes out of each route, for the OpenAPI document, and with which errors of its own it may
-/// answer. Those that any route of its kind can give (401, 404 of a path with an id, 413 of a body, ...) come from its
-/// row.
+/// The descriptions of the routes for the OpenAPI document: their requests, answers and own errors. The errors that any
+/// route of its kind may have (401, 404 for a path with an id, 413 for a body, ...) are derived from its row.
 namespace skiff::runtime::api {
 
 void describe_introduction(protocol::ApiOperation& operation);

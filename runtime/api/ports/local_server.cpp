@@ -18,8 +18,8 @@ std::string text_of(int socket, int (*ask)(int, sockaddr*, socklen_t*)) {
   return protocol::Address::from_socket(storage, length).text();
 }
 
-/// A connection to a port of the ephemeral range on which nobody listens can get that very port as its own: TCP's
-/// simultaneous open (RFC 9293, 3.5) then connects it to itself.
+/// A connection to an ephemeral port where no server listens can get that port as its own. TCP's simultaneous open (RFC
+/// 9293, 3.5) then connects it to itself.
 bool is_its_own_peer(const protocol::Stream& stream) {
   return text_of(stream.fd(), ::getsockname) == text_of(stream.fd(), ::getpeername);
 }

@@ -9,8 +9,8 @@
 
 namespace skiff::runtime::api {
 
-/// Connects to whoever listens on the port at 127.0.0.1 or, if nobody does, at ::1 of the agent's network namespace,
-/// and nowhere else. Errors: port_not_listening, timeout when its backlog stays full, resource_exhausted.
+/// Connects to the server on the port at 127.0.0.1 or, if none listens there, at ::1, in the agent's network namespace.
+/// Errors: port_not_listening, timeout when the server's backlog stays full, resource_exhausted.
 [[nodiscard]] Task<Result<protocol::Stream>> connect_to_port(std::uint16_t port, std::chrono::milliseconds limit,
                                                              Executor executor);
 

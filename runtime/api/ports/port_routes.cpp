@@ -21,13 +21,13 @@ using protocol::Upgraded;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kPorts = "/v1/ports/";
-constexpr int kPartsBefore = 3;  ///< of the path, up to the port
-/// What servers for development accept, and a client beside them would send.
+constexpr int kPartsBefore = 3;  ///< parts of the path up to the port
+/// The Host that development servers accept, and that a local client would send.
 constexpr std::string_view kLocalHost = "localhost";
 
 Result<> check_request(const Call& call, std::uint16_t port) {
   SKIFF_TRY_VOID(check_port(call, port));
-  // A page can't show a credential that it does not have. Where none is asked for, its origin decides.
+  // Where no credential is required, check the origin: a foreign page has no credential, but would need none.
   if (call.identity.anonymous) {
     SKIFF_TRY_VOID(call.agent.browser_guard.judge(BrowserHead::of(call.http), BrowserGuard::Checks::origin));
   }

@@ -11,17 +11,17 @@ namespace skiff::runtime::api {
 
 struct Call;
 
-/// 1 to 65535, in digits alone. Errors: invalid_field.
+/// Parses a port, 1 to 65535, digits only. Errors: invalid_field.
 [[nodiscard]] Result<std::uint16_t> parse_port(std::string_view text);
 
-/// Whether the request may go to the port. Errors: invalid_field for one of the agent's own, invalid_request for a
-/// request that has come through here before.
+/// Checks that the request may go to the port. Errors: invalid_field for one of the agent's own ports, invalid_request
+/// for a request that has passed through this agent before.
 [[nodiscard]] Result<> check_port(const Call& call, std::uint16_t port);
 
-/// Over loopback: longer than this and the server's backlog is full.
+/// Time to connect over loopback; a longer wait means that the server's backlog is full.
 inline constexpr std::chrono::milliseconds kPortConnectTime{5'000};
 
-/// ANY /v1/ports/{port}/{path}: docs/adr/0023.
+/// Any method on /v1/ports/{port}/{path}: see docs/adr/0023.
 [[nodiscard]] Task<Result<>> pass_to_port(Call& call);
 
 }  // namespace skiff::runtime::api

@@ -32,12 +32,13 @@ using protocol::WebSocket;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kPortBlock = std::size_t{64} << 10U;
-/// After so many bytes without a wait, others get the reactor.
+/// Bytes moved without a wait before other work gets the reactor.
 constexpr std::size_t kPortTurn = std::size_t{1} << 20U;
-/// For a client that is told why its connection ends, and for a server that is told that its client has left.
+/// Time for the client to get the close frame, and for the server to read the last bytes of a client that has
+/// disconnected.
 constexpr milliseconds kFarewell{5'000};
 
-/// Whoever reads as slowly as he likes is not dead; what he never takes ends at `--port-timeout`.
+/// A client may read as slowly as it likes; one that reads nothing is disconnected after `--port-timeout`.
 WebSocket::Options port_socket_options(const Agent& agent, const protocol::Upgraded& of) {
   WebSocket::Options options = socket_options(agent, of);
   options.write_deadline = agent.settings.port_timeout;
@@ -46,7 +47,7 @@ WebSocket::Options port_socket_options(const Agent& agent, const protocol::Upgra
   return options;
 }
 
-/// One connection and its WebSocket.
+/// A connection to a server and its WebSocket.
 struct PortConnection {
   PortConnection(protocol::Upgraded client, Agent& agent_in, Stream server_in, bool tells_ends_in)
       : agent{agent_in},
@@ -56,14 +57,14 @@ struct PortConnection {
         changed{agent_in.executor},
         silence{agent_in.executor, [this] { end(kClosedTooSlow, "one side has ended, and the other is silent"); }} {}
 
-  /// Asks for the end; the first reason counts.
+  /// Requests the end; the first reason counts.
   void end(std::uint16_t with, std::string_view because) {
     if (code) return;
     code = with;
     why = because;
     changed.notify_all();
   }
-  /// Something is alive: once one side has ended, the time of silence begins anew.
+  /// Notes traffic: once one side has ended, it restarts the limit on silence.
   void moved() {
     if (client_ended || server_ended) silence.expires_after(agent.settings.port_timeout);
   }
@@ -84,17 +85,17 @@ struct PortConnection {
   Agent& agent;
   WebSocket socket;
   Stream server;
-  const bool tells_ends;  ///< empty text messages end directions
+  const bool tells_ends;  ///< an empty text message ends a direction
   bool client_ended = false;
   bool server_ended = false;
-  bool server_broke = false;  ///< it takes nothing more
+  bool server_broke = false;  ///< the server's connection failed
   std::optional<std::uint16_t> code;
   std::string_view why;
   Event changed;
   Deadline silence;
 };
 
-/// A text from the client, which ends its direction or is wrong.
+/// Handles a text message of the client: it ends the client's direction or is an error.
 void take_port_text(PortConnection* at, std::string_view text) {
   if (!at->tells_ends || !text.empty()) {
     at->end(protocol::close_code::kUnsupported, at->tells_ends ? "a text message must be empty: it ends the direction"
@@ -109,7 +110,7 @@ Task<> carry_to_server(PortConnection* at) {
   for (;;) {
     auto message = co_await at->socket.read();
     if (!message) co_return;
-    if (at->code) continue;  // on the way to the end
+    if (at->code) continue;  // the connection is being closed
     if (message->kind == WebSocket::Kind::text) {
       take_port_text(at, message->payload);
       continue;
@@ -126,14 +127,14 @@ Task<> carry_to_server(PortConnection* at) {
     if (written.error().code == Errc::timeout) {
       at->end(kClosedTooSlow, "the server takes nothing");
     } else {
-      // What it has said before is still to be read.
+      // The server's last bytes are still to be read.
       at->server_broke = true;
       at->look_for_the_end();
     }
   }
 }
 
-/// All that has come from the server. False: nothing more comes.
+/// Sends all bytes that have come from the server; false if no more will come.
 Task<bool> carry_block(PortConnection* at, std::span<char> block) {
   std::size_t at_once = 0;
   while (const auto got = at->server.try_read(block)) {
@@ -158,7 +159,7 @@ Task<> carry_to_client(PortConnection* at) {
       at->server_broke = at->server_ended = true;
       break;
     }
-    // Not while it is silent.
+    // Allocate the block only while there are bytes, not for a silent connection.
     const auto block = std::make_unique_for_overwrite<char[]>(kPortBlock);
     goes_on = co_await carry_block(at, {block.get(), kPortBlock});
   }
@@ -184,7 +185,8 @@ Task<> end_at_drain(PortConnection* at) {
   at->end(protocol::close_code::kGoingAway, "the agent is stopping");
 }
 
-/// Closing with bytes unread would reset the connection, and with it what the client has sent last.
+/// Reads until the server closes: closing with unread bytes would reset the connection, and lose the client's last
+/// bytes.
 Task<> let_go(Stream* server) {
   server->shutdown_write();
   const auto block = std::make_unique_for_overwrite<char[]>(kPortBlock);

@@ -9,7 +9,7 @@ namespace skiff::runtime::api {
 
 using sessions::Session;
 
-/// A session, and the agent whose defaults it has.
+/// A session and the agent, whose defaults it uses.
 struct SessionOf {
   const Agent& agent;
   const Session& session;

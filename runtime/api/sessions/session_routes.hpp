@@ -17,11 +17,11 @@ namespace skiff::runtime::api {
 
 struct SessionOf;
 struct ProcessOf;
-// What they answer.
+// Answers of these handlers.
 [[nodiscard]] const Answer<SessionOf>& session_answer();
 [[nodiscard]] const Answer<ProcessOf>& process_answer();
 
-/// A session as the routes show it.
+/// Appends a session as the routes show it.
 void append_session(std::string& out, const Agent& agent, const sessions::Session& session);
 
 }  // namespace skiff::runtime::api

@@ -15,7 +15,7 @@ struct OutputCondition {
   static constexpr std::string_view kSchemaName = "OutputCondition";
   static constexpr auto fields = std::tuple{
       field("command", &OutputCondition::command, "Id of the command", {.text = Text::id}),
-      field("pattern", &OutputCondition::pattern, "RE2 pattern to search in the output",
+      field("pattern", &OutputCondition::pattern, "RE2 pattern to search for in the output",
             {.min_length = 1, .max_length = 4096}),
   };
 };
@@ -27,11 +27,11 @@ struct WaitCondition {
   std::optional<OutputCondition> output;
   static constexpr std::string_view kSchemaName = "WaitCondition";
   static constexpr auto fields = std::tuple{
-      field("command", &WaitCondition::command, "Until this command has ended", {.text = Text::id}),
-      field("port", &WaitCondition::port, "Until something listens on this TCP port", {.minimum = 1}),
-      field("path", &WaitCondition::path, "Until this path exists, relative to the session's cwd",
+      field("command", &WaitCondition::command, "Wait until this command has ended", {.text = Text::id}),
+      field("port", &WaitCondition::port, "Wait until a process listens on this TCP port", {.minimum = 1}),
+      field("path", &WaitCondition::path, "Wait until this path exists, relative to the session's cwd",
             {.min_length = 1, .text = Text::no_nul}),
-      field("output", &WaitCondition::output, "Until a command has printed this"),
+      field("output", &WaitCondition::output, "Wait until a command has printed this"),
   };
   static constexpr std::string_view kJsonRule = R"("oneOf":[
     {"required":["command"],"properties":{"command":{"type":"string"},"port":{"type":"null"},"path":{"type":"null"},"output":{"type":"null"}}},
@@ -45,7 +45,7 @@ struct WaitRequest {
   WaitCondition condition;
   std::optional<Milliseconds> timeout;
   static constexpr auto fields = std::tuple{
-      field("for", &WaitRequest::condition, "What to wait for: exactly one"),
+      field("for", &WaitRequest::condition, "Condition to wait for: exactly one member"),
       field("timeout_ms", &WaitRequest::timeout, "Answer with met: false after this time; default 30 s",
             {.minimum = 0, .maximum = kLongestTime}),
   };

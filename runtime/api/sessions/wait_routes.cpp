@@ -11,14 +11,14 @@ namespace {
 
 constexpr Milliseconds kUsualWait{30'000};
 
-/// What happens beside the wait itself.
+/// The state of a wait, with the events that end it early.
 struct Progress : Awaited {
   using Awaited::Awaited;
   bool overdue = false;
   bool quiet = false;
   bool peer_gone = false;
 
-  /// What sets a flag and ends the wait.
+  /// A function that sets a flag and wakes the wait.
   [[nodiscard]] auto on(bool Progress::* flag) {
     return [this, flag] {
       this->*flag = true;
@@ -48,7 +48,7 @@ Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputL
   awaited->changed.notify_all();
 }
 
-/// Sends the answer once it is known, and a sign of life while it is not.
+/// Sends the answer once it is known, and keep-alives before.
 Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
   Deadline overdue{call->agent.executor, progress->on(&Progress::overdue)};
   Deadline quiet{call->agent.executor, progress->on(&Progress::quiet)};

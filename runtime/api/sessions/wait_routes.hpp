@@ -12,28 +12,28 @@
 
 namespace skiff::runtime::api {
 
-/// What becomes of a wait for a condition. Whoever waits looks at it again whenever `changed` is notified.
+/// The state of a wait for a condition; `changed` is notified when it changes.
 struct Awaited {
   explicit Awaited(Executor executor) : changed{executor} {}
   [[nodiscard]] bool settled() const noexcept { return met || ended; }
 
   Event changed;
   bool met = false;
-  bool ended = false;                    ///< it can't be met any more
-  std::optional<Error> failure;          ///< why it can't be met
-  sessions::OutputPattern::Found found;  ///< what a pattern has found, where one was searched
+  bool ended = false;                    ///< the condition can no longer be met
+  std::optional<Error> failure;          ///< why the condition cannot be met
+  sessions::OutputPattern::Found found;  ///< result of the search for a pattern
 };
 
-/// What is answered about a wait. `reason` says why it is over when the condition is not settled.
+/// The answer to a wait. `reason` tells why it ended if the condition is not settled.
 struct AwaitedOf {
   const Awaited& awaited;
   std::string_view reason;
 };
 [[nodiscard]] const Answer<AwaitedOf>& wait_answer();
 
-/// The wait for `wanted` in `session`: it writes into `awaited`, which must outlive it, when that holds or can't hold
-/// any more. Errors: command_not_found, command_forgotten, invalid_field (a pattern), those of opening the session's
-/// roots.
+/// Returns the task that waits for `wanted` in `session`. It updates `awaited`, which must outlive it, when the
+/// condition holds or can no longer hold. Errors: command_not_found, command_forgotten, invalid_field (a pattern),
+/// those of opening the session's roots.
 [[nodiscard]] Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Session> session,
                                                    WaitCondition wanted, Awaited* awaited);
 

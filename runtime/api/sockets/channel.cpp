@@ -12,7 +12,7 @@ namespace {
 using sessions::LogItem;
 
 constexpr std::chrono::milliseconds kStall{1000};
-/// Ends of the input that may wait, whatever else waits: bytes that were taken are not cut off from theirs.
+/// End-of-input messages that may wait beside the queued bytes, so that the end after accepted bytes is accepted, too.
 constexpr std::size_t kMostEnds = 64;
 
 }  // namespace
@@ -61,7 +61,7 @@ Task<Result<>> SocketChannel::send_item(LogItem item) {
     const std::array parts{std::string_view{bytes.data(), bytes.size()}, item.bytes.view()};
     co_return co_await socket_.send(Kind::binary, parts);
   }
-  if (options_.form == SocketForm::terminal) co_return Result<>{};  // a screen shows output, not events
+  if (options_.form == SocketForm::terminal) co_return Result<>{};  // a terminal shows output only
   std::string text;
   writer_.item(text, item, *command_->log());
   co_return co_await send_events(std::move(text));
@@ -116,7 +116,7 @@ Task<Result<>> SocketChannel::offer(Input input) {
     input_stall_->expires_after(kStall);
     const std::uint64_t before = command_->stdin_offset();
     co_await input_changed_.wait();
-    // The feed tells when it has written a whole message; a slow reader may be in the middle of one.
+    // `feed` notifies after a whole message. A slow command may have read a part of one, which is progress, too.
     if (stalled_ && command_->stdin_offset() != before) stalled_ = false;
   }
   if (input_stall_) input_stall_->clear();
@@ -125,7 +125,7 @@ Task<Result<>> SocketChannel::offer(Input input) {
   }
   if (full()) {
     co_return fail(Errc::resource_exhausted,
-                   "the command does not read its stdin, where enough waits already: this was not taken");
+                   "the command does not read its stdin, and its queue is full: this input was refused");
   }
   if (input.end) {
     ++ends_;

@@ -15,8 +15,8 @@
 
 namespace skiff::runtime::api {
 
-/// One command on one WebSocket: carries its log to the client at the client's pace, and stdin to it. Reactor thread
-/// only; held by shared_ptr by the coroutines that work for it.
+/// One command on one WebSocket: sends its log to the client at the client's pace, and the client's input to its stdin.
+/// Reactor thread only; its coroutines hold it by shared_ptr.
 class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
  public:
   struct Options {
@@ -26,26 +26,27 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     std::uint64_t from = 0;
     bool lossless = false;
     bool until_end = false;
-    std::string announce;  ///< the agent's instance: begin with a `started` event; empty: don't
+    std::string announce;  ///< the agent's instance, for a first event `started`; empty: no such event
     std::size_t stdin_bytes = std::size_t{1} << 20U;
     sessions::Turns* turns = nullptr;  ///< never null when used
   };
-  /// `tasks` is where the writing of stdin runs, from the first input on.
+  /// `tasks` runs the writing of stdin, from the first input on.
   SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
                 Executor executor, TaskGroup& tasks);
 
-  /// Sends the log until its exit (or end). An error is the connection's.
+  /// Sends the log until its exit, or until its end with `until_end`. Errors: those of the connection.
   [[nodiscard]] static Task<Result<>> send_log(std::shared_ptr<SocketChannel> self);
-  /// Queues bytes for stdin, and waits while the queue is full as long as the command goes on reading: a second without
-  /// progress is taken for a command that does not read. `offset`: where they belong; a mismatch comes as an error
-  /// event. Errors: stdin_closed; resource_exhausted when more than `stdin_bytes` wait: nothing of it was taken.
+  /// Queues bytes for stdin. While the queue is full, it waits as long as the command reads: after a second without
+  /// progress it gives up. `offset` is the offset of the bytes in stdin; a mismatch is reported by an error event.
+  /// Errors: stdin_closed; resource_exhausted when the queue of `stdin_bytes` is full, and none of the bytes were
+  /// queued.
   [[nodiscard]] Task<Result<>> offer_input(std::string bytes, std::optional<std::uint64_t> offset);
-  /// The same for the end of the input, which on a terminal may be typed again and again.
+  /// Queues the end of the input, which on a terminal may be typed several times.
   [[nodiscard]] Task<Result<>> offer_end_of_input();
 
   [[nodiscard]] const std::shared_ptr<sessions::Command>& command() const noexcept { return command_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
-  /// Sends one event line as a text frame.
+  /// Sends an `error` event as a text frame.
   [[nodiscard]] Task<Result<>> send_error(Error error);
 
  private:
@@ -53,16 +54,16 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     std::string bytes;
     std::optional<std::uint64_t> offset;
     bool end = false;
-    /// What it takes of `stdin_bytes`: also one without bytes takes memory.
+    /// The part of `stdin_bytes` that it takes; an input without bytes takes memory, too.
     [[nodiscard]] std::size_t cost() const noexcept { return sizeof(Input) + bytes.size(); }
   };
   [[nodiscard]] Task<Result<>> send_item(sessions::LogItem item);
   [[nodiscard]] Task<Result<>> send_events(std::string events);
   [[nodiscard]] Task<Result<>> offer(Input input);
-  /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled.
+  /// Writes queued input to the command in order, and ends its stdin when told to. Runs until cancelled.
   [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
 
-  // What thousands that only watch do not need is made when it is needed: the timer, and the coroutine of `feed`.
+  // The timer and the coroutine of `feed` are created on demand, because thousands of channels may only watch.
   Executor executor_;
   TaskGroup& tasks_;
   protocol::WebSocket& socket_;

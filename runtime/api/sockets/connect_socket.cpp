@@ -17,7 +17,7 @@ namespace {
 
 using protocol::WebSocket;
 
-/// Channels that one connection may have open.
+/// Most open channels of one connection.
 constexpr std::size_t kMostChannels = 1024;
 
 class Connection {
@@ -53,10 +53,10 @@ class Connection {
     }
   }
 
-  /// When the agent stops: closes with 1001 once every channel has sent its exit event.
+  /// When the agent stops, waits until every command is over and closes with 1001.
   Task<> watch_drain() {
     while (!agent_.draining) co_await agent_.drain_begun.wait();
-    // Not from the map itself: what the client does meanwhile changes it.
+    // Copy the commands: messages of the client may change the map meanwhile.
     std::vector<std::shared_ptr<sessions::Command>> commands;
     for (const auto& [number, channel] : channels_) commands.push_back(channel.command);
     for (const auto& command : commands) co_await command->gone();
@@ -89,7 +89,7 @@ class Connection {
     const auto sent = co_await SocketChannel::send_log(channel->carrier);
     channel->finished = true;
     channel->place.set(0);
-    // While somebody says goodbye, nothing can be sent either.
+    // A send also fails while the connection is being closed.
     if (!sent && !self->socket_.closed()) self->socket_.abort();
   }
 
@@ -130,7 +130,7 @@ class Connection {
     co_return co_await socket_.send(WebSocket::Kind::text, std::move(text));
   }
 
-  /// Frees what has finished and says whether `number` can be used.
+  /// Frees finished channels and checks that `number` can be used.
   Task<Result<>> make_room(std::uint32_t number) {
     if (number == 0) co_return fail(Errc::invalid_field, "the client picks a channel from 1 to 4294967295", "/channel");
     for (auto it = channels_.begin(); it != channels_.end();) {
@@ -150,8 +150,7 @@ class Connection {
                      std::to_string(kMostChannels) + " channels are open on this connection, which is the limit");
     }
     if (!agent_.channels.leaves_room(holder_)) {
-      co_return fail(Errc::resource_exhausted,
-                     "as many channels are open with this credential as the others leave free: close some");
+      co_return fail(Errc::resource_exhausted, "too many channels are open with this credential: close some");
     }
     co_return Result<>{};
   }
@@ -212,7 +211,7 @@ Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form,
   const Agent::OpenSocket open{*agent};
   Connection connection{std::move(upgraded), *agent, form, std::move(caller)};
   TaskGroup group{agent->executor};
-  // Not a coroutine of its own, whose frame would be there for as long as the connection is.
+  // Not a coroutine, because its frame would live as long as the connection.
   auto serve = [&] {
     group.spawn("drain", connection.watch_drain());
     group.spawn("expiry", connection.watch_expiry());

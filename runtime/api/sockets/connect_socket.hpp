@@ -13,15 +13,15 @@
 
 namespace skiff::runtime::api {
 
-/// A WebSocket that carries any number of commands, each on the channel that the client chose. Runs until the
-/// connection ends; commands go on unless they were started with on_disconnect: kill.
+/// Serves a WebSocket with any number of commands, each on a channel that the client chose. Runs until the connection
+/// ends. Commands then continue unless they were started with on_disconnect: kill.
 [[nodiscard]] Task<> serve_connect(protocol::Upgraded connection, Agent* agent, SocketForm form, Caller caller);
 
-/// How every WebSocket of the agent behaves; what it holds is `of`'s client's.
+/// The options for every WebSocket of the agent. Its memory counts for the client of the connection `of`.
 [[nodiscard]] protocol::WebSocket::Options socket_options(const Agent& agent, const protocol::Upgraded& of);
-/// Closes it with 4401 when the token's time is over; without an `end` that is never.
+/// Closes the socket with 4401 at `end`, when the token expires; without `end` it returns at once.
 [[nodiscard]] Task<> close_at_expiry(protocol::WebSocket* socket, Executor executor, std::optional<WallTime> end);
-/// How the connection ends for an error that a message met; nothing: it goes on, and the error is told.
+/// The close code for an error in a message; empty if the connection continues and the error is sent as an event.
 [[nodiscard]] std::optional<std::uint16_t> close_code_for(const Error& error);
 /// The answer to a `ping` message.
 [[nodiscard]] std::string pong(std::string_view data, std::optional<std::uint32_t> channel);

@@ -13,15 +13,15 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// What a client may send, in the order of ClientMessage's `body`, and the scope that it needs: that of the route which
-/// does the same.
+/// The client's messages, in the order of ClientMessage's `body`, with their scopes, which equal those of the matching
+/// routes.
 struct MessageType {
   std::string_view type;
   Scope scope;
 };
 constexpr std::array<MessageType, std::variant_size_v<decltype(ClientMessage::body)>> kMessageTypes{{
     {"start", Scope::exec},
-    {"attach", Scope::read},  // a lossless one holds the command up: `scope_of`
+    {"attach", Scope::read},  // exec for a lossless one, see `scope_of`
     {"detach", Scope::read},
     {"stdin", Scope::exec},
     {"stdin_close", Scope::exec},
@@ -30,7 +30,7 @@ constexpr std::array<MessageType, std::variant_size_v<decltype(ClientMessage::bo
     {"ping", Scope::read},
 }};
 
-// The messages that have no struct elsewhere; `type`, `channel` and `session` are taken out before.
+// Fields of messages without a struct elsewhere. `type`, `channel` and `session` are removed before decoding.
 
 struct AttachFields {
   std::string id;
@@ -40,9 +40,10 @@ struct AttachFields {
   static constexpr auto fields = std::tuple{
       field("id", &AttachFields::id, "Id of the command", {.text = Text::id}),
       field("from", &AttachFields::from, "Offset to begin at", {.minimum = 0, .optional = true}),
-      field("lossless", &AttachFields::lossless, "Make the command wait rather than lose output: needs the scope exec",
+      field("lossless", &AttachFields::lossless,
+            "Make the command wait for this reader, so that no output is lost; needs the scope exec",
             {.optional = true}),
-      field("until", &AttachFields::until, "exit or end"),
+      field("until", &AttachFields::until, "Last event: exit or end"),
   };
 };
 
@@ -51,16 +52,16 @@ struct StdinFields {
   std::optional<std::string> data_base64;
   std::optional<std::uint64_t> offset;
   static constexpr auto fields = std::tuple{
-      field("data", &StdinFields::data, "Text"),
-      field("data_base64", &StdinFields::data_base64, "Or bytes"),
-      field("offset", &StdinFields::offset, "Where they belong, for exact retries"),
+      field("data", &StdinFields::data, "Input as text"),
+      field("data_base64", &StdinFields::data_base64, "Input in base64"),
+      field("offset", &StdinFields::offset, "Offset of the input in stdin, for exact retries"),
   };
 };
 
 struct PingFields {
   std::string data;
-  static constexpr auto fields =
-      std::tuple{field("data", &PingFields::data, "Comes back in the pong", {.max_length = 1024, .optional = true})};
+  static constexpr auto fields = std::tuple{
+      field("data", &PingFields::data, "Data to return in the pong", {.max_length = 1024, .optional = true})};
 };
 
 struct NoFields {
@@ -98,13 +99,14 @@ Result<ClientMessage> make(std::uint32_t channel, const nlohmann::json& message,
 template <class Body>
 using Made = Result<Body>;
 
-/// The schema of a message: `more` is what is taken out before its fields are decoded, beside type and channel.
+/// The schema of a message. `more` are the members beside type and channel that are removed before its fields are
+/// decoded.
 template <class Fields>
 protocol::SchemaRef message(const char* name, const char* type, const char* help, std::vector<Member> more = {}) {
   using Json = nlohmann::ordered_json;
   more.insert(more.begin(), {{"type", one_of({type})},
                              {"channel", R"({"type":"integer","minimum":0,"maximum":4294967295})", false,
-                              "On /v1/connect: a number from 1 that the client picks; elsewhere absent or 0"}});
+                              "On /v1/connect: a number from 1 that the client chooses; elsewhere absent or 0"}});
   const auto known = std::ranges::find(kMessageTypes, std::string_view{type}, &MessageType::type);
   const std::string text = std::string{help} + " Scope: " + std::string{runtime::name(known->scope)} + '.';
   Json schema = Json::parse(object(more, text));
@@ -211,8 +213,8 @@ Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {
 }
 
 std::vector<protocol::SchemaRef> client_messages() {
-  const Member session{"session", kId, false, "Default: default"};
-  const Member until{"until", named("LastEvent", one_of({"exit", "end"})), false, "The last event; default exit"};
+  const Member session{"session", kId, false, "Id of the session; by default the session named default"};
+  const Member until{"until", named("LastEvent", one_of({"exit", "end"})), false, "Last event; default exit"};
   return {
       message<CommandRequest>("StartMessage", "start",
                               "/v1/connect: start a command, as POST .../commands does, and attach to it.",
@@ -220,7 +222,7 @@ std::vector<protocol::SchemaRef> client_messages() {
       message<AttachFields>("AttachMessage", "attach", "/v1/connect: attach to a command.", {session}),
       message<NoFields>("DetachMessage", "detach", "Detach from a command, which continues."),
       message<StdinFields>("StdinMessage", "stdin", "Input: exactly one of data and data_base64."),
-      message<NoFields>("StdinCloseMessage", "stdin_close", "The end of the input."),
+      message<NoFields>("StdinCloseMessage", "stdin_close", "Close stdin."),
       message<SignalRequest>("SignalMessage", "signal", "Send a signal."),
       message<sessions::TerminalSize>("ResizeMessage", "resize", "Change the size of the command's terminal."),
       message<PingFields>("PingMessage", "ping", "Ask for a pong."),

@@ -14,14 +14,14 @@
 #include "runtime/api/requests.hpp"
 #include "runtime/auth/scopes.hpp"
 
-/// What a client sends on a WebSocket.
+/// The messages of clients on WebSockets.
 namespace skiff::runtime::api {
 
-/// What a WebSocket speaks.
+/// The protocol of a WebSocket.
 enum class SocketForm : std::uint8_t {
   json,      ///< skiff.v1.json: every frame is one JSON object
   binary,    ///< skiff.v1.binary: output and stdin as binary frames with a header, control as JSON
-  terminal,  ///< /v1/shell: bare bytes
+  terminal,  ///< /v1/shell: bytes of a terminal
 };
 
 struct StartMessage {
@@ -59,25 +59,25 @@ struct ClientMessage {
       body;
 };
 
-/// What a message needs of the credential, whatever the upgrade needed: one table has them all.
+/// The scope that a message requires, in addition to that of the upgrade.
 [[nodiscard]] Scope scope_of(const ClientMessage& message);
 
-/// Any frame of a client as a message. `channel` is what it named, also when the rest was wrong. Errors: those of
-/// `parse_client_message` and `parse_terminal_message`; invalid_request for a binary frame that isn't stdin, or any of
-/// skiff.v1.json.
+/// Parses any frame of a client. `channel` is set to the channel that it names, even if the rest is wrong. Errors:
+/// those of `parse_client_message` and `parse_terminal_message`; invalid_request for a binary frame that is not stdin,
+/// and for any binary frame of skiff.v1.json.
 [[nodiscard]] Result<ClientMessage> parse_frame(SocketForm form, protocol::WebSocket::Message frame,
                                                 std::uint32_t& channel);
-/// Decodes one text frame: `{"type": "stdin", "channel": 1, ...}`. `channel` is what the frame named, also when the
-/// rest was wrong. Errors: malformed_json and invalid_request for what is not a message at all (`is_bad_frame`: the
-/// connection ends with 1002); those of protocol/json/schema.hpp for a message with wrong fields.
+/// Parses a text frame: `{"type": "stdin", "channel": 1, ...}`. `channel` is set to the channel that it names, even if
+/// the rest is wrong. Errors: malformed_json and invalid_request for a frame that is not a message (`is_bad_frame`: the
+/// connection is closed with 1002); those of protocol/json/schema.hpp for wrong fields.
 [[nodiscard]] Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t& channel);
 [[nodiscard]] constexpr bool is_bad_frame(Errc code) noexcept {
   return code == Errc::malformed_json || code == Errc::invalid_request;
 }
-/// A frame of /v1/shell: `{"resize":{"cols":80,"rows":24}}`.
+/// Parses a text frame of /v1/shell: `{"resize":{"cols":80,"rows":24}}`.
 [[nodiscard]] Result<sessions::TerminalSize> parse_terminal_message(std::string_view text);
 
-/// The schemas of what these two take, from the same field lists.
+/// The schemas of the messages that these two parse, from the same field lists.
 [[nodiscard]] std::vector<protocol::SchemaRef> client_messages();
 [[nodiscard]] protocol::SchemaRef terminal_message();
 

@@ -16,12 +16,12 @@ namespace {
 
 using protocol::WebSocket;
 
-/// With skiff.v1.json for a client that offers nothing.
+/// The form for a subprotocol; skiff.v1.json if the client offers none.
 SocketForm form_of(const Handshake& handshake) {
   return handshake.subprotocol == kBinaryProtocol ? SocketForm::binary : SocketForm::json;
 }
 
-/// One command on a connection of its own: /attach, /run and /shell.
+/// A connection for one command: /attach, /run and /shell.
 struct Attachment {
   Agent& agent;
   Identity identity;
@@ -31,7 +31,7 @@ struct Attachment {
   bool kill_on_disconnect = false;
 };
 
-/// Ends a command that was started for a connection which never came to be: nobody would know of it.
+/// Ends a command that was started for a connection if the upgrade fails: no client would know of it.
 class Unclaimed {
  public:
   explicit Unclaimed(std::shared_ptr<sessions::Command> command) : command_{std::move(command)} {}
@@ -46,16 +46,16 @@ class Unclaimed {
   std::shared_ptr<sessions::Command> command_;
 };
 
-constexpr std::string_view kKeysAreBinary = "send keys as binary frames: text frames are JSON, as {\"resize\":...}";
+constexpr std::string_view kKeysAreBinary =
+    "send keys as binary frames: text frames are JSON, such as {\"resize\":...}";
 
-/// A frame as a message for the one command.
+/// Parses a frame as a message for the only command.
 Result<ClientMessage> only_channel(SocketForm form, WebSocket::Message frame) {
   const bool is_text = frame.kind == WebSocket::Kind::text;
   std::uint32_t number = 0;
   auto message = parse_frame(form, std::move(frame), number);
   if (!message || number == 0) return message;
-  return fail(is_text ? Errc::invalid_field : Errc::invalid_request, "this connection has the one channel 0",
-              "/channel");
+  return fail(is_text ? Errc::invalid_field : Errc::invalid_request, "this connection has only channel 0", "/channel");
 }
 
 Task<Result<>> take(WebSocket* socket, std::shared_ptr<SocketChannel> channel, ClientMessage message) {
@@ -78,13 +78,13 @@ Task<Result<>> take(WebSocket* socket, std::shared_ptr<SocketChannel> channel, C
   co_return fail(Errc::invalid_field, "start and attach are for /v1/connect", "/type");
 }
 
-/// Reads until the connection is over.
+/// Handles messages until the connection is over.
 Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identity identity) {
   const SocketForm form = channel->options().form;
   for (;;) {
     auto frame = co_await socket->read();
     if (!frame) co_return;
-    // What is typed has no answer but the screen: as a terminal that is full, it rings.
+    // Keys that are typed get no error events: if the input is full, the terminal's bell rings.
     const bool is_text = frame->kind == WebSocket::Kind::text;
     const bool is_object = frame->payload.starts_with('{');
     const bool is_typed = form == SocketForm::terminal && !is_text;
@@ -94,7 +94,7 @@ Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identi
     if (message && taken) taken = co_await take(socket, channel, std::move(*message));
     if (!message) taken = std::unexpected{std::move(message.error())};
     if (taken) continue;
-    // Many clients send what is typed as text.
+    // Many clients wrongly send keys as text.
     if (form == SocketForm::terminal && is_text && (!is_object || is_bad_frame(taken.error().code))) {
       co_await socket->close(protocol::close_code::kUnsupported, std::string{kKeysAreBinary});
       co_return;
@@ -111,7 +111,7 @@ Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identi
   }
 }
 
-/// For the close frame: all that a terminal's client gets to know of the exit.
+/// The exit of the command for the close frame, where a terminal's client gets it.
 std::string how_it_ended(const sessions::Command& command) {
   const auto& status = command.exit_status();
   if (!status) return {};
@@ -123,7 +123,8 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
   auto sent = co_await SocketChannel::send_log(channel);
   *finished = sent.has_value();
   if (!sent) {
-    // Who was too slow is told so, and what it sends until it has heard would reset the connection before.
+    // Tell a client that was too slow the reason: finish the close, because aborting with unread bytes would reset the
+    // connection.
     if (const auto& closed = socket->closed()) {
       co_await socket->close(closed->code, {});
     } else {
@@ -140,7 +141,7 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
   }
 }
 
-/// Either the conversation or the connection is over.
+/// Notes that the log was sent or the connection is over.
 struct TaskEnd {
   explicit TaskEnd(Executor executor) : changed{executor} {}
   Event changed;
@@ -192,7 +193,7 @@ Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment, s
                                        });
 }
 
-/// For what this request has started, not for what it found.
+/// A guard for a command that this request has started; null for one that existed before.
 std::unique_ptr<Unclaimed> unclaimed(const sessions::Session::Started& started) {
   return started.repeated ? nullptr : std::make_unique<Unclaimed>(started.command);
 }
@@ -203,7 +204,7 @@ Result<SocketChannel::Options> attach_options(const Call& call) {
   options.from = from.value_or(0);
   SKIFF_TRY(options.lossless, call.query_flag("lossless"));
   if (options.lossless) {
-    // It holds the command up.
+    // A lossless reader can make the command wait.
     SKIFF_TRY_VOID(require(call.identity, Scope::exec));
   }
   if (const auto until = call.query("until")) {
@@ -277,7 +278,7 @@ Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> ses
   auto owner = unclaimed(started);
   SocketChannel::Options options{.form = SocketForm::terminal, .lossless = true, .announce = {}};
   Attachment attachment{call.agent, call.identity, session, started.command, options};
-  // A shell that nobody is connected to would wait for ever.
+  // A shell without a client would wait for ever.
   attachment.kill_on_disconnect = true;
   co_return co_await upgrade(call, std::move(handshake), std::move(attachment), std::move(owner));
 }

@@ -15,10 +15,10 @@ constexpr std::uint64_t kMostMatches = 1'000'000;
 constexpr std::uint64_t kMostContext = 100;
 constexpr unsigned kThreads = 2;
 
-/// Where a search begins.
+/// The directory where a search begins.
 struct SearchRoot {
   UniqueFd directory;
-  UniqueFd root;  ///< when the directory is not the root
+  UniqueFd root;  ///< the session's root, if the search begins below it
   fs::WalkOptions walk;
 };
 
@@ -35,7 +35,7 @@ Result<SearchRoot> open_search_root(const fs::Tree& tree, const std::string& pat
   SKIFF_TRY(auto directory, tree.open_directory(path));
   SearchRoot start{.directory = std::move(directory), .root = {}, .walk = std::move(walk)};
   start.walk.prefix = relative_prefix(path);
-  // The ignore files on the way from the root count too; those of an absolute path's root are not looked for.
+  // Ignore files between the root and the directory apply, too, but not for an absolute path.
   if (!start.walk.prefix.empty() && !path.starts_with('/') && path.find("..") == std::string::npos) {
     SKIFF_TRY(start.root, tree.open_directory(""));
     start.walk.root = start.root.get();
@@ -43,7 +43,7 @@ Result<SearchRoot> open_search_root(const fs::Tree& tree, const std::string& pat
   return start;
 }
 
-/// Hands matches on as lines of JSON. It writes into `text` each time.
+/// Passes matches to `sink` as lines of JSON, which it writes into `text`.
 template <class Match>
 std::function<bool(std::span<const Match>)> line_sink(std::string& text, const Answer<Match>& answer,
                                                       const fs::ByteSink& sink) {

@@ -11,18 +11,18 @@
 
 namespace skiff::runtime::api {
 
-// Searches, streamed as NDJSON while they run; a last record sums up.
+// Handlers of searches, which are streamed as NDJSON while they run. The last record is a summary.
 
 [[nodiscard]] Task<Result<>> glob_files(Call& call);
 [[nodiscard]] Task<Result<>> grep_files(Call& call);
 
-// The same without HTTP: each record is given to the sink as a line of JSON, the summary last. They block, and take
-// `options.walk` for themselves. Errors: those of fs::Tree.
+// The searches without HTTP, for other protocols. They pass each record to the sink as a line of JSON, the summary
+// last. They block, and move from `options.walk`. Errors: those of fs::Tree.
 
 struct GlobAsk {
   fs::Glob glob;
   fs::GlobOptions options;
-  std::string path;  ///< of the directory where it begins
+  std::string path;  ///< directory where the search begins
 };
 [[nodiscard]] Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink,
                                 const std::stop_token& stop);
@@ -30,7 +30,7 @@ struct GlobAsk {
 struct GrepAsk {
   fs::LineMatcher matcher;
   fs::GrepOptions options;
-  std::string path;  ///< of a file, or of the directory where it begins
+  std::string path;  ///< file to search, or directory where the search begins
 };
 [[nodiscard]] Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink,
                                 const std::stop_token& stop);

@@ -9,9 +9,9 @@ using fs::GrepMatch;
 using fs::GrepSummary;
 using fs::WalkEntry;
 
-constexpr std::string_view kPathHelp = "From the session's root, as it was asked for";
-constexpr std::string_view kPathBytesHelp = "Instead of path, where that is not UTF-8";
-constexpr std::string_view kTruncatedHelp = "There are more matches than the limit";
+constexpr std::string_view kPathHelp = "Path below the session's root, in the form of the requested path";
+constexpr std::string_view kPathBytesHelp = "Replaces path if that is not UTF-8";
+constexpr std::string_view kTruncatedHelp = "true: there are more matches than the limit";
 
 std::string_view word(WalkEntry::Kind kind) {
   switch (kind) {
@@ -27,7 +27,7 @@ std::string_view word(WalkEntry::Kind kind) {
   return "other";
 }
 
-/// Absent without any.
+/// The lines; null if there are none.
 const std::vector<std::string>* lines(const std::vector<std::string>& some) {
   return some.empty() ? nullptr : &some;
 }
@@ -50,7 +50,7 @@ const EventAnswer<GlobSummary>& glob_summary() {
   static const EventAnswer<GlobSummary> event{
       .name = "GlobSummary",
       .type = "summary",
-      .help = "The last line.",
+      .help = "The last line, a summary.",
       .members = {{},
                   {{"matches", [](const GlobSummary& of) { return of.matches; }},
                    {"unreadable", [](const GlobSummary& of) { return of.unreadable; },
@@ -65,20 +65,21 @@ const Answer<GrepMatch>& grep_match_answer() {
       "GrepMatch",
       {{"path", [](const GrepMatch& match) { return text_of(match.path); }, kPathHelp},
        {"path_base64", [](const GrepMatch& match) { return bytes_of(match.path); }, kPathBytesHelp},
-       {"line_number", [](const GrepMatch& match) { return match.line.line_number; }, "From 1"},
+       {"line_number", [](const GrepMatch& match) { return match.line.line_number; }, "Number of the line, from 1"},
        {"column", [](const GrepMatch& match) { return match.line.column; },
-        "Of the match's first byte in the line, from 1"},
-       {"text", [](const GrepMatch& match) { return text_of(match.line.text); }, "The line without its end"},
+        "Position of the match's first byte in the line, from 1"},
+       {"text", [](const GrepMatch& match) { return text_of(match.line.text); }, "Line without its end"},
        {"text_base64", [](const GrepMatch& match) { return bytes_of(match.line.text); },
-        "Instead of text, where that is not UTF-8"},
+        "Replaces text if that is not UTF-8"},
        {"text_column",
         [](const GrepMatch& match) { return match.line.cut ? std::optional{match.line.text_column} : std::nullopt; },
-        "Of a line that was cut: the column where text begins"},
+        "With cut: column where text begins"},
        {"cut", [](const GrepMatch& match) { return match.line.cut ? std::optional{true} : std::nullopt; },
-        "true: the line is too long, text is the part around the match"},
+        "true: the line is too long, and text is the part around the match"},
        {"before", [](const GrepMatch& match) { return lines(match.line.before); },
-        "Lines before it, as many as were asked for"},
-       {"after", [](const GrepMatch& match) { return lines(match.line.after); }, "Lines behind it"}}};
+        "Lines before the match, as many as requested"},
+       {"after", [](const GrepMatch& match) { return lines(match.line.after); },
+        "Lines after the match, as many as requested"}}};
   return answer;
 }
 
@@ -86,9 +87,9 @@ const EventAnswer<GrepSummary>& grep_summary() {
   static const EventAnswer<GrepSummary> event{
       .name = "GrepSummary",
       .type = "summary",
-      .help = "The last line.",
+      .help = "The last line, a summary.",
       .members = {{},
-                  {{"files", [](const GrepSummary& of) { return of.files; }, "With a match"},
+                  {{"files", [](const GrepSummary& of) { return of.files; }, "Files with a match"},
                    {"matches", [](const GrepSummary& of) { return of.matches; }},
                    {"searched", [](const GrepSummary& of) { return of.searched; },
                     "Files that were searched to their end"},
@@ -97,7 +98,7 @@ const EventAnswer<GrepSummary>& grep_summary() {
                    {"too_large", [](const GrepSummary& of) { return of.too_large; },
                     "Files that were skipped because of their size"},
                    {"binary", [](const GrepSummary& of) { return of.binary; },
-                    "Files that were left out because of a zero byte: binary ones, and texts in UTF-16"},
+                    "Files that were skipped because of a zero byte: binary ones, and texts in UTF-16"},
                    {"truncated", [](const GrepSummary& of) { return of.truncated; }, kTruncatedHelp}}},
       .channel = OnChannel::never};
   return event;

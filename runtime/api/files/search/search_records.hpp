@@ -4,7 +4,7 @@
 #include "fs/search/grep.hpp"
 #include "runtime/api/answers/event_answers.hpp"
 
-/// The lines of files:glob and files:grep: the searches write them and the documents describe them by these rows.
+/// The lines of files:glob and files:grep. The same rows write them and describe them in the documents.
 namespace skiff::runtime::api {
 
 [[nodiscard]] const Answer<fs::GlobMatch>& glob_match_answer();
