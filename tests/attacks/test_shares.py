@@ -22,8 +22,8 @@ ROWS = {
                        HERE + "test_shares_of_memory.py:test_half_envelopes_leave_room_for_others",
                        HERE + "test_shares_of_memory.py:test_half_messages_of_grpc_leave_room_for_others",
                        HERE + "test_shares_of_memory.py:test_bodies_that_no_call_reads_are_bounded"],
-    "answers that wait": ["tests/protocol/http/server/held_answers_test.cpp:CutOffThoseOfWhoeverHasTheMost"],
-    "large answers": ["tests/base/async/fair_semaphore_test.cpp:OfOneHolderComeOneAfterTheOther"],
+    "answers that wait": ["tests/protocol/http/server/held_answers_test.cpp:CutOffTheLargestHolders"],
+    "large answers": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime"],
     "large blocks": ["tests/protocol/http/server/relay_test.cpp:SharesTheLargeBlocksThatThereAre"],
     "channels": [HERE + "test_shares_of_memory.py:test_channels_of_a_reader_leave_some_to_others"],
     "transfers": [HERE + "test_slow_transfers.py:"
@@ -36,9 +36,9 @@ ROWS = {
     "wakes": ["tests/container/serve/gateway/wake_test.cpp:OfOneTenantLeaveRoomForTheNext"],
     "TokenReviews of known tokens": ["tests/container/serve/keys/account_cache_test.cpp:LetsNoStrangerKeepOthersOut"],
     "TokenReviews of unknown tokens": ["tests/container/serve/keys/account_cache_test.cpp:LetsNoStrangerKeepOthersOut"],
-    "known tokens": ["tests/base/shares_test.cpp:LeaveTheNextOneSomeHoweverManyOneTakes"],
-    "signatures": ["tests/base/async/fair_semaphore_test.cpp:OfOneHolderComeOneAfterTheOther", "tests/base/shares_test.cpp:LeaveTheNextOneSomeHoweverManyOneTakes"],
-    "logs": ["tests/base/async/fair_semaphore_test.cpp:OfOneHolderComeOneAfterTheOther"],
+    "known tokens": ["tests/base/shares_test.cpp:LeaveSomeForTheNextHolder"],
+    "signatures": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime", "tests/base/shares_test.cpp:LeaveSomeForTheNextHolder"],
+    "logs": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime"],
 }
 
 # The objects and constants of the code that limit something, and the row they belong to.

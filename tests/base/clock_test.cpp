@@ -30,7 +30,7 @@ TEST(Clock, TellsTheTimeOfTheSystem) {
     const WallTime now = wall_now();
     return now + 1us >= before && now <= std::chrono::system_clock::now();
   };
-  // Again, for somebody may just have set the clock.
+  // Try twice: the clock may just have been set.
   EXPECT_TRUE(tells_it() || tells_it());
 }
 

@@ -9,7 +9,7 @@
 namespace skiff {
 namespace {
 
-TEST(Error, HasAWordOfItsOwnForEveryCode) {
+TEST(Error, HasAUniqueNameForEveryCode) {
   std::set<std::string_view> words;
   for (std::size_t i = 0; i < error_code_count(); ++i) {
     const std::string_view word = name(static_cast<Errc>(i));
@@ -23,7 +23,7 @@ TEST(Error, HasAWordOfItsOwnForEveryCode) {
   EXPECT_EQ(static_cast<std::size_t>(Errc::internal) + 1, error_code_count());
 }
 
-TEST(Error, SaysWhatWasAttemptedAndWhyItFailed) {
+TEST(Error, NamesTheAttemptAndTheReason) {
   const Error error = system_error(ENOENT, "open \"a/b\"");
   EXPECT_EQ(error.code, Errc::path_not_found);
   EXPECT_EQ(error.message, "open \"a/b\": No such file or directory");
@@ -53,7 +53,7 @@ TEST(Error, HasTextAndNameAlsoForANumberTheSystemDoesNotKnow) {
   EXPECT_EQ(errno_text(99'999), "error 99999");
 }
 
-TEST(Error, CarriesTheFieldThatIsToBlame) {
+TEST(Error, CarriesTheInvalidField) {
   const Result<int> result = fail(Errc::invalid_field, "expected a number", "/limits/pids");
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().field, "/limits/pids");

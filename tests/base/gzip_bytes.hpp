@@ -7,7 +7,7 @@
 
 namespace skiff::test {
 
-/// A text as `Content-Encoding: gzip` has it.
+/// Compresses a text as for `Content-Encoding: gzip`.
 inline std::string gzip_bytes(std::string text) {
   z_stream stream{};
   if (::deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error{"zlib"};

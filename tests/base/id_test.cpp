@@ -17,7 +17,7 @@ TEST(Id, AcceptsLettersDigitsAndInnerPunctuation) {
   EXPECT_TRUE(is_valid_id(std::string(64, 'x')));
 }
 
-TEST(Id, RefusesWhatIsTooLongOrBeginsOddlyOrHoldsAnythingElse) {
+TEST(Id, RefusesOtherTexts) {
   for (const std::string_view id : {"", ".", "..", "-a", "_a", "a/b", "a b", "a\n", "a%2F", "\xc3\xa9", "a:b"}) {
     EXPECT_FALSE(is_valid_id(id)) << id;
   }
@@ -25,7 +25,7 @@ TEST(Id, RefusesWhatIsTooLongOrBeginsOddlyOrHoldsAnythingElse) {
   EXPECT_FALSE(is_valid_id(std::string_view{"a\0b", 3}));
 }
 
-TEST(Id, IsValidWhenNewAndNeverTheSameTwice) {
+TEST(Id, IsValidAndUniqueWhenNew) {
   std::set<std::string> ids;
   for (int i = 0; i < 10'000; ++i) {
     const std::string id = new_id("c");
@@ -45,7 +45,7 @@ TEST(Id, SortsByTimeDownToTheMillisecond) {
 }
 
 TEST(RandomBytes, FillsAllOfTheBuffer) {
-  // 4 KiB is more than one getrandom(2) promises at once; a run of zeros at the end would be what was not filled.
+  // 4 KiB is more than getrandom(2) guarantees in one call; a run of zeros at the end would show an unfilled part.
   std::array<std::byte, 4096> bytes{};
   random_bytes(bytes);
   EXPECT_TRUE(std::any_of(bytes.end() - 32, bytes.end(), [](std::byte b) { return b != std::byte{0}; }));

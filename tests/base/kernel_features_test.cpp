@@ -14,7 +14,7 @@
 namespace skiff {
 namespace {
 
-TEST(KernelFeatures, LackWhatAFilterRefusesAndNothingElse) {
+TEST(KernelFeatures, LackOnlyWhatAFilterRefuses) {
   const KernelFeatures all = probe_kernel_features();
   const auto expect_without = [](KernelFeatures expected, long call) {
     for (const int error : {ENOSYS, EPERM}) {

@@ -19,7 +19,7 @@ std::size_t resident_pages() {
   return resident;
 }
 
-TEST(Memory, GoesBackAlsoBelowWhatIsYounger) {
+TEST(Memory, IsReturnedAlsoBelowYoungerBlocks) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
     __has_feature(thread_sanitizer)
   GTEST_SKIP() << "a sanitizer has a heap of its own";

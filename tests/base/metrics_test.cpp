@@ -65,7 +65,7 @@ TEST(Metrics, ValuesHaveUpToSixDecimalsAndNoExponent) {
   EXPECT_EQ(shown(-std::numeric_limits<double>::infinity()), "-Inf\n");
 }
 
-TEST(Metrics, WhatIsNotThereIsLeftOut) {
+TEST(Metrics, AbsentValuesAreLeftOut) {
   const std::array<std::uint64_t, 2> counts{0, 5};
   LabelSets labels{{"cause"}};
   labels.add({"never"});
@@ -104,7 +104,7 @@ TEST(Metrics, AHistogramsBoundJoinsTheLabels) {
   EXPECT_THAT(table.text(), Not(HasSubstr("/a")));
 }
 
-TEST(Metrics, ATableThatMakesNoSenseIsRefused) {
+TEST(Metrics, AnInconsistentTableIsRefused) {
   const std::array<std::uint64_t, 2> two{};
   const std::array<std::uint64_t, 1> one{};
   const auto make = [](std::vector<Metric> rows) { return MetricsTable{std::move(rows)}; };

@@ -8,7 +8,7 @@
 namespace skiff {
 namespace {
 
-TEST(Shares, LeaveTheNextOneSomeHoweverManyOneTakes) {
+TEST(Shares, LeaveSomeForTheNextHolder) {
   Shares shares{8};
   std::vector<Shares::Part> greedy;
   while (shares.leaves_room("greedy")) greedy.emplace_back(shares, "greedy");
@@ -20,7 +20,7 @@ TEST(Shares, LeaveTheNextOneSomeHoweverManyOneTakes) {
   EXPECT_FALSE(shares.leaves_room("third", 3));
 }
 
-TEST(Shares, KnowWhoHasMost) {
+TEST(Shares, FindTheLargestHolder) {
   Shares shares{100};
   EXPECT_EQ(shares.who_has_most(), nullptr);
   Shares::Part small{shares, "small", 3};
@@ -35,7 +35,7 @@ TEST(Shares, KnowWhoHasMost) {
   EXPECT_EQ(*shares.who_has_most(), "small");
 }
 
-TEST(Shares, KnowNobodyWhoHasNothing) {
+TEST(Shares, ForgetHoldersWithoutAny) {
   Shares shares{4};
   {
     Shares::Part one{shares, "one"};

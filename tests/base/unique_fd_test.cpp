@@ -34,7 +34,7 @@ TEST(UniqueFd, GivesItsDescriptorAwayWhenMoved) {
   to = std::move(from);
   EXPECT_FALSE(is_open(replaced));
   EXPECT_EQ(to.get(), fd);
-  EXPECT_FALSE(from);  // NOLINT(bugprone-use-after-move): that is what is asked
+  EXPECT_FALSE(from);  // NOLINT(bugprone-use-after-move): the test is about this
 }
 
 TEST(UniqueFd, LeavesAReleasedDescriptorOpen) {

@@ -17,7 +17,7 @@ std::vector<std::string> told(std::vector<const char*> environment, Program own)
   return lines;
 }
 
-TEST(UnknownVariables, AreToldWithWhatWasProbablyMeant) {
+TEST(UnknownVariables, AreReportedWithASuggestion) {
   EXPECT_THAT(told({"SKIFF_LISTNE=1", "SKIFF_NONSENSE=", "HOME=/", "SKIFF=1", "SKIFFD=/x"}, Program::agent),
               ElementsAre("SKIFF_LISTNE is not a variable of skiffd: did you mean SKIFF_LISTEN?",
                           "SKIFF_NONSENSE is not a variable of skiffd, and is ignored"));
@@ -26,12 +26,12 @@ TEST(UnknownVariables, AreToldWithWhatWasProbablyMeant) {
                           "SKIFF_APIKEY is not a variable of skiff: did you mean SKIFF_API_KEY?"));
 }
 
-TEST(UnknownVariables, AreNotThoseOfTheOtherProgram) {
+TEST(UnknownVariables, ExcludeThoseOfTheOtherProgram) {
   EXPECT_THAT(told({"SKIFF_DRIVER=local", "SKIFF_LISTEN=x"}, Program::agent), ElementsAre());
   EXPECT_THAT(told({"SKIFF_DRIVER=local", "SKIFF_LISTEN=x"}, Program::launcher), ElementsAre());
 }
 
-TEST(UnknownVariables, AreNotWhatKubernetesSaysOfServices) {
+TEST(UnknownVariables, ExcludeVariablesOfKubernetesServices) {
   for (const Program program : {Program::agent, Program::launcher}) {
     EXPECT_THAT(
         told({"SKIFF_PORT=tcp://10.96.1.1:7070", "SKIFF_SERVICE_HOST=10.96.1.1", "SKIFF_SERVICE_PORT=7070",

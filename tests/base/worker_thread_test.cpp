@@ -27,7 +27,7 @@ sigset_t only(int signal) {
 TEST(WorkerThread, TakesNoSignalFromItsFirstInstructionOn) {
   const auto body = [] {
     const sigset_t child = only(SIGCHLD);
-    // The signal comes as early as it can, before most of these threads have run.
+    // Send the signal as early as possible, before most of these threads have run.
     for (int i = 0; i < 50; ++i) {
       pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
       std::latch begun{1};

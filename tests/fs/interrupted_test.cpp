@@ -22,7 +22,7 @@ class InterruptedTest : public test::Files {
   Tree tree = open_tree();
 };
 
-/// Until signals have come for this often.
+/// Number of signals that a test waits for.
 constexpr int kInterruptions = 200;
 
 TEST_F(InterruptedTest, FilesAreWrittenReadCopiedAndRemovedWhole) {

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// An activity that notes why it was over.
+/// An activity that records why it ended.
 struct Watched {
   explicit Watched(Executor executor, Activity::WallClock wall = wall_now)
       : changed{executor},
@@ -34,7 +34,7 @@ struct Watched {
   Activity activity;
 };
 
-/// Ends when a timer of that length has, which is after every shorter one that was set before.
+/// Ends when a timer of that length fires, which is after every shorter timer that was set before.
 Task<> pass(Executor executor, milliseconds time) {
   Event passed{executor};
   Deadline deadline{executor, [&] { passed.notify_all(); }};
@@ -67,7 +67,7 @@ CO_TEST(Activity, TheIdleTimeRunsOnlyWhileNothingIsUsed) {
   EXPECT_THAT(watched.reasons, ElementsAre(HasSubstr("idle")));
 }
 
-CO_TEST(Activity, TwoUsesAreOverWhenBothAre) {
+CO_TEST(Activity, IsInUseUntilTheLastUseEnds) {
   Watched watched{executor};
   watched.activity.idle_limit(milliseconds{1});
   std::optional<Activity::Use> first{watched.activity};
@@ -96,7 +96,7 @@ CO_TEST(Activity, ARenewedLeaseDoesNotEndAtItsOldTime) {
   EXPECT_TRUE(watched.reasons.empty());
 }
 
-CO_TEST(Activity, GoesBySteadyTimeHoweverTheWallClockIsSet) {
+CO_TEST(Activity, IgnoresChangesOfTheWallClock) {
   using std::chrono::hours;
   for (const hours step : {hours{24 * 365}, hours{-24 * 365}}) {
     hours set{0};
@@ -107,7 +107,7 @@ CO_TEST(Activity, GoesBySteadyTimeHoweverTheWallClockIsSet) {
     co_await pass(executor, milliseconds{10});
     EXPECT_TRUE(watched.reasons.empty());
     EXPECT_LT(watched.activity.idle_for(), hours{1});
-    // What is shown is in the new time.
+    // Times are shown in the new wall-clock time.
     const WallTime now = wall_now() + set;
     CO_ASSERT_TRUE(watched.activity.lease_ends());
     EXPECT_GT(*watched.activity.lease_ends(), now);

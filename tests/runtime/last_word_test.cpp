@@ -20,7 +20,7 @@ void put(const std::filesystem::path& file, std::string_view text) {
   std::ofstream{file} << text;
 }
 
-TEST(LastWord, ReplacesWhateverSomebodyElseHasWritten) {
+TEST(LastWord, ReplacesEarlierContent) {
   const test::TemporaryDirectory directory;
   const auto file = directory.path() / "log";
   put(file, std::string(1000, 'x'));
@@ -30,7 +30,7 @@ TEST(LastWord, ReplacesWhateverSomebodyElseHasWritten) {
   EXPECT_EQ(read_small_file(file, kMost).value(), "{\"ended_by\":\"lease\",\"why\":\"the lease is over\"}\n");
 }
 
-TEST(LastWord, MakesNoFileAndWritesIntoNoOther) {
+TEST(LastWord, CreatesNoFileAndFollowsNoLink) {
   const test::TemporaryDirectory directory;
   const auto absent = directory.path() / "absent";
   write_last_word(absent, EndCause::lease, "why");

@@ -33,7 +33,7 @@ std::string settings_refusal(std::vector<const char*> arguments, std::vector<con
   return settings ? "" : settings.error().message;
 }
 
-TEST(SkiffdSettings, RootIsTheOneOfTheRuntimeThatADialectStandsFor) {
+TEST(SkiffdSettings, TakeTheRootOfTheReplacedRuntime) {
   Surroundings here = kHere;
   here.base_dir = "/app";
   EXPECT_EQ(settings_from({"--dialect", "python-runtime=:1"}, {}, here)->root, "/app");
@@ -82,14 +82,14 @@ TEST(SkiffdSettings, AreReadFromVariablesAndFlags) {
   EXPECT_THAT(settings->public_key_files, ElementsAre("a", "b"));
 }
 
-TEST(SkiffdSettings, DoNotStumbleOverWhatKubernetesSetsForAServiceCalledSkiff) {
+TEST(SkiffdSettings, IgnoreVariablesOfAServiceNamedSkiff) {
   EXPECT_EQ(settings_refusal({}, {"SKIFF_PORT=tcp://10.96.1.1:7070", "SKIFF_SERVICE_HOST=10.96.1.1",
                                   "SKIFF_SERVICE_PORT=7070", "SKIFF_PORT_7070_TCP=tcp://10.96.1.1:7070",
                                   "SKIFF_PORT_7070_TCP_PROTO=tcp", "SKIFF_SERVICE_PORT_HTTP=7070"}),
             "");
 }
 
-TEST(SkiffdSettings, AreTheVariablesThatBothProgramsKnow) {
+TEST(SkiffdSettings, MatchTheListOfKnownVariables) {
   std::vector<std::string> there;
   const std::string table = settings_markdown();
   for (std::size_t at = table.find("| `SKIFF_"); at != std::string::npos; at = table.find("| `SKIFF_", at + 1)) {
@@ -124,7 +124,7 @@ TEST(SkiffdSettings, NeedARootAndAnIdThatCanBeFound) {
   EXPECT_TRUE(settings_from({"--sandbox-id", "x"}, {}, nameless));
 }
 
-TEST(SkiffdSettings, GiveHelpWhateverElseIsWrong) {
+TEST(SkiffdSettings, ShowHelpDespiteOtherErrors) {
   const auto settings = settings_from({"--nonsense", "--help"}, {"SKIFF_LOG_LEVEL=loud"});
   ASSERT_TRUE(settings);
   EXPECT_TRUE(settings->help);
@@ -148,7 +148,7 @@ TEST(SkiffdSettings, AreAllInTheHelp) {
 }
 
 TEST(SkiffdSettings, HaveDefaultsWithinTheirRanges) {
-  // Every default is given back as a value: it must be accepted.
+  // Every default must be accepted as a value.
   std::istringstream lines{settings_markdown()};
   int checked = 0;
   for (std::string line; std::getline(lines, line);) {

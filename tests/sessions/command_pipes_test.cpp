@@ -19,7 +19,7 @@ std::string through(const UniqueFd& from, const UniqueFd& to) {
   return size < 0 ? "not read" : std::string(text, static_cast<std::size_t>(size));
 }
 
-TEST(CommandPipes, WithoutInputAreTwoPipesOfOutput) {
+TEST(CommandPipes, OpenTwoOutputPipesWithoutInput) {
   const auto pipes = CommandPipes::open({});
   ASSERT_TRUE(pipes) << pipes.error().message;
   EXPECT_FALSE(pipes->child_in);
@@ -29,7 +29,7 @@ TEST(CommandPipes, WithoutInputAreTwoPipesOfOutput) {
   EXPECT_EQ(through(pipes->child_err, pipes->err), "text");
 }
 
-TEST(CommandPipes, CarryInputThatIsGivenOrStaysOpen) {
+TEST(CommandPipes, OpenAnInputPipeForInputOrAnOpenStdin) {
   CommandSpec spec;
   spec.input_open = true;
   const auto open = CommandPipes::open(spec);
@@ -47,7 +47,7 @@ TEST(CommandPipes, MergeBothStreamsIntoOne) {
   EXPECT_EQ(through(pipes->child_err, pipes->out), "text");
 }
 
-TEST(CommandPipes, OfATerminalAreItsTwoSides) {
+TEST(CommandPipes, UseBothSidesOfATerminal) {
   CommandSpec spec;
   spec.terminal = TerminalSize{};
   const auto pipes = CommandPipes::open(spec);
@@ -57,7 +57,7 @@ TEST(CommandPipes, OfATerminalAreItsTwoSides) {
   EXPECT_TRUE(pipes->terminal);
 }
 
-TEST(CommandPipes, SayWhatTheyLackDescriptorsFor) {
+TEST(CommandPipes, ReportTheStepThatLacksDescriptors) {
   const pid_t child = ::fork();
   if (child == 0) {
     const rlimit none{0, 0};

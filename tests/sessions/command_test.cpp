@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using test::pass;
 using test::Supervised;
 
-/// Its output waits for a reader who never comes.
+/// A command whose output waits for a reader that never comes.
 CommandSpec held_up() {
   CommandSpec spec;
   spec.argv = {"/usr/bin/yes"};
@@ -47,7 +47,7 @@ CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader, Supervise
   EXPECT_EQ(command->exit_status()->cause, Cause::session_deleted);
 }
 
-CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns, Supervised& here) {
+CO_TEST(Command, EndsOnceItRunsIfEndedWhileStarting, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
@@ -59,13 +59,13 @@ CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns, Supervised& her
   EXPECT_EQ(command->exit_status()->cause, Cause::killed_by_client);
 }
 
-CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded, Supervised& here) {
+CO_TEST(Command, IsGoneWhenEndedThoughAnEscapedProcessHoldsItsPipe, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
   const auto command = session->start(std::move(spec)).value().command;
   co_await command->started();
-  // This test's own process is none of the command's: it is as good as one that took its mark off.
+  // This test's own process is not in the command's tree, like one that removed its tag.
   const std::string pipe = "/proc/" + std::to_string(command->pid()) + "/fd/1";
   const UniqueFd held{::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)};
   CO_ASSERT_TRUE(held.get() >= 0);
@@ -76,7 +76,7 @@ CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded, Supervise
   EXPECT_FALSE(command->exit_status()->output_complete);
 }
 
-CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds, Supervised& here) {
+CO_TEST(Command, FreesItsSlotAtItsEndThoughAnotherProcessHoldsAPipe, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/cat"};
@@ -96,7 +96,7 @@ CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds, Superv
   EXPECT_EQ(here.supervisor.live, 0U);
 }
 
-CO_TEST(Command, ThatHasEndedTakesNoPlaceOnceItsBackgroundHasEndedToo, Supervised& here) {
+CO_TEST(Command, FreesItsSlotWhenItsBackgroundProcessesHaveEnded, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sh", "-c", "sleep 1000 & echo $!; read line"};

@@ -23,7 +23,7 @@ using test::kKiB;
 using test::Logs;
 using test::write;
 
-CO_TEST(ListeningTcp, KnowsWhatListensNow) {
+CO_TEST(ListeningTcp, FindsListeningPorts) {
   BlockingPool pool{"test", 1};
   ListeningTcp listening{executor, pool};
   sockaddr_in address{};
@@ -42,7 +42,7 @@ CO_TEST(ListeningTcp, KnowsWhatListensNow) {
   co_await until_listening(&listening, port);
 }
 
-CO_TEST(UntilExists, TellsNothingOfWhatLiesOutside) {
+CO_TEST(UntilExists, RefusesPathsOutsideTheRoots) {
   const test::TemporaryDirectory directory;
   std::filesystem::create_directory_symlink("/etc", directory.path() / "out");
   const auto tree = std::make_shared<const fs::Tree>(fs::Tree::open({.path = directory.path().string()}).value());
@@ -56,7 +56,7 @@ CO_TEST(UntilExists, TellsNothingOfWhatLiesOutside) {
   }
 }
 
-CO_TEST(OutputPattern, IsFoundAcrossItemsOfOneStream) {
+CO_TEST(OutputPattern, MatchesAcrossItemsOfOneStream) {
   Logs logs{executor};
   PatternThread thread{executor};
   const auto log = logs.make();
@@ -71,7 +71,7 @@ CO_TEST(OutputPattern, IsFoundAcrossItemsOfOneStream) {
   EXPECT_EQ(found.next, 20U) << "what comes behind it is still to be seen";
 }
 
-CO_TEST(OutputPattern, ThatIsNotThereIsToldAtTheEnd) {
+CO_TEST(OutputPattern, ReportsNoMatchAtTheEndOfTheLog) {
   Logs logs{executor};
   PatternThread thread{executor};
   const auto log = logs.make();
@@ -84,7 +84,7 @@ CO_TEST(OutputPattern, ThatIsNotThereIsToldAtTheEnd) {
   EXPECT_EQ(found.next, 9U);
 }
 
-CO_TEST(OutputPattern, OfABeginningMatchesTheBeginningAlone) {
+CO_TEST(OutputPattern, MatchesAnAnchorOnlyAtTheBeginning) {
   Logs logs{executor};
   PatternThread thread{executor};
   const auto log = logs.make();
@@ -104,11 +104,11 @@ Task<> search_for_nothing(PatternThread* thread, std::shared_ptr<OutputLog> log,
   *done = true;
 }
 
-CO_TEST(OutputPattern, IsLookedForInALongLogWhileOthersGoOn) {
+CO_TEST(OutputPattern, SearchesALongLogWithoutBlockingOtherWork) {
   Logs logs{executor};
   PatternThread thread{executor};
   const auto log = logs.make(8 * 1024 * kKiB);
-  // A change of the stream ends an item: twenty thousand of them.
+  // A change of the stream ends an item, so this writes twenty thousand items.
   for (int i = 0; i < 20'000; ++i)
     write(*log, i % 2 == 0 ? Stream::out : Stream::err, "a line of thirty-two characters\n");
   log->exit({});
@@ -142,7 +142,7 @@ CO_TEST(PatternThread, GivesTurnsInTheOrderTheyWereAskedFor) {
   EXPECT_EQ(order, "abcabcabc") << "who has much to search keeps nobody from a turn";
 }
 
-CO_TEST(PatternThread, GoesOnWhenOneWhoWaitsForItGivesUp) {
+CO_TEST(PatternThread, ContinuesWhenAWaiterIsCancelled) {
   PatternThread thread{executor};
   std::string order;
   TaskGroup first{executor};
@@ -169,7 +169,7 @@ CO_TEST(PatternThread, GoesOnWhenOneWhoWaitsForItGivesUp) {
   EXPECT_EQ(order, "hs");
 }
 
-CO_TEST(OutputPattern, IsRefusedWithTheReason) {
+CO_TEST(OutputPattern, RefusesAnInvalidPatternWithTheReason) {
   PatternThread thread{executor};
   const auto broken = co_await OutputPattern::compile(&thread, "(");
   CO_ASSERT_TRUE(!broken);

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using test::Interruptions;
 using test::Supervised;
 
-/// Everything that it wrote to stdout, once it has ended.
+/// Waits for the command's end and returns its stdout.
 Task<std::string> output_of(std::shared_ptr<Command> command) {
   std::string text;
   Cursor cursor{command->log(), {.from = 0, .only = {}, .lossless = true}};

@@ -20,12 +20,12 @@ class OwnRootTest : public test::Files {
   Result<> remove(const std::string& own) const { return remove_own_root(*tree, agent_root, own); }
 };
 
-TEST_F(OwnRootTest, IsMadeWithItsParentsAndTakenAgain) {
+TEST_F(OwnRootTest, CreatesItWithItsParentsAndReusesIt) {
   EXPECT_EQ(make("a/b").value().path, agent_root + "/a/b");
   EXPECT_EQ(make("a/b").value().path, agent_root + "/a/b");
 }
 
-TEST_F(OwnRootTest, IsNotMadeThroughALinkThatLeavesTheAgents) {
+TEST_F(OwnRootTest, RefusesALinkThatLeavesTheAgentsRoot) {
   stdfs::create_symlink(outside, root / "l");
   EXPECT_EQ(word(make("l/new")), "path_escapes_root");
   EXPECT_EQ(word(make("l")), "path_escapes_root");
@@ -38,7 +38,7 @@ TEST_F(OwnRootTest, HasNoLinksInItsPath) {
   EXPECT_EQ(make("l/new").value().path, agent_root + "/real/new");
 }
 
-TEST_F(OwnRootTest, GroundIsFoundAgainWhenItWasMadeAgain) {
+TEST_F(OwnRootTest, ReopensARootThatWasCreatedAgain) {
   EXPECT_EQ(living(tree).value(), tree);
   stdfs::remove_all(root);
   EXPECT_EQ(word(living(tree)), "path_not_found");
@@ -49,7 +49,7 @@ TEST_F(OwnRootTest, GroundIsFoundAgainWhenItWasMadeAgain) {
   EXPECT_EQ(word(living(nullptr)), "path_not_found");
 }
 
-TEST_F(OwnRootTest, IsRemovedWithWhatIsInIt) {
+TEST_F(OwnRootTest, RemovesItWithItsContents) {
   const std::string own = make("a/b").value().path;
   test::put(root / "a" / "b" / "f", "x");
   EXPECT_TRUE(remove(own));
@@ -57,7 +57,7 @@ TEST_F(OwnRootTest, IsRemovedWithWhatIsInIt) {
   EXPECT_TRUE(remove(own)) << "what is gone is not an error";
 }
 
-TEST_F(OwnRootTest, IsRemovedAsTheLinkThatTookItsPlace) {
+TEST_F(OwnRootTest, RemovesALinkThatReplacedIt) {
   const std::string own = make("a/b").value().path;
   stdfs::remove(root / "a" / "b");
   stdfs::create_symlink(outside, root / "a" / "b");
@@ -65,7 +65,7 @@ TEST_F(OwnRootTest, IsRemovedAsTheLinkThatTookItsPlace) {
   EXPECT_TRUE(stdfs::exists(outside / "secret"));
 }
 
-TEST_F(OwnRootTest, IsNotRemovedBehindALinkThatTookItsParentsPlace) {
+TEST_F(OwnRootTest, RefusesRemovalBehindALinkThatReplacedItsParent) {
   const std::string own = make("a/b").value().path;
   stdfs::create_directories(root / "other" / "b");
   stdfs::rename(root / "a", root / "was");

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using test::pass;
 using test::Supervised;
 
-CO_TEST(Registry, WhoFindsASessionUsesIt, Supervised& here) {
+CO_TEST(Registry, FindingASessionUsesIt, Supervised& here) {
   const auto session = co_await here.session("s");
   co_await pass(executor, 2ms);
   const SteadyTime before = std::chrono::steady_clock::now();

@@ -27,7 +27,7 @@ CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded, Supervised& here) {
   EXPECT_GE(session->last_used(), before_the_end) << "its idle time begins with the command's end";
 }
 
-CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo, Supervised& here) {
+CO_TEST(Session, IsIdleAfterThePatchedTimeout, Supervised& here) {
   const auto session = co_await here.session("s");
   SessionPatch patch;
   patch.idle_timeout = std::optional{1ms};
@@ -36,7 +36,7 @@ CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo, Supervised& here) {
   EXPECT_FALSE(here.registry.find("s"));
 }
 
-CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew, Supervised& here) {
+CO_TEST(Session, ReopensItsRootOnceItIsCreatedAgain, Supervised& here) {
   SessionSpec spec;
   spec.id = "s";
   spec.root = "own";

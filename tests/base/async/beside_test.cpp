@@ -30,20 +30,20 @@ CO_TEST(RunBeside, EndsTheCompanionWithTheBody) {
   EXPECT_FALSE(never.awaited());
 }
 
-CO_TEST(RunBeside, LeavesItsCallerToBeCancelledAfterwards) {
+CO_TEST(RunBeside, LetsItsCallerBeCancelledAfterwards) {
   Event never{executor};
   bool went_on = false;
   TaskGroup group{executor};
   group.spawn("caller", wait_afterwards(&never, &went_on));
   while (never.waiting() != 1 || group.empty()) co_await boost::asio::post(executor, use_task);
-  // Both waits look the same: the second is there when the first has gone.
+  // Both waits look alike: the second has begun when the first has ended.
   for (int turn = 0; turn < 10; ++turn) co_await boost::asio::post(executor, use_task);
   group.cancel();
   co_await group.join();
   EXPECT_FALSE(went_on);
 }
 
-/// Takes until `release` to end when it is cancelled.
+/// When it is cancelled, it ends at `release`.
 Task<> end_slowly(Event* never, Event* release) {
   bool cancelled = false;
   try {
@@ -62,7 +62,7 @@ Task<> wait_beside(Event* never, Event* release, bool* went_on) {
   *went_on = true;
 }
 
-CO_TEST(RunBeside, JoinsTheCompanionOfACallerThatIsCancelledMeanwhileAndTellsIt) {
+CO_TEST(RunBeside, JoinsTheCompanionOfACancelledCaller) {
   Event never{executor};
   Event release{executor};
   bool went_on = false;
@@ -93,7 +93,7 @@ Task<> look_afterwards(Event* never, bool* seen) {
   *seen = ended && state.cancelled() != boost::asio::cancellation_type::none;
 }
 
-CO_TEST(RunBeside, LeavesItsCallerKnowingThatItWasCancelled) {
+CO_TEST(RunBeside, KeepsTheCancellationOfItsCaller) {
   Event never{executor};
   bool seen = false;
   TaskGroup group{executor};

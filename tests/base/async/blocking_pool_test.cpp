@@ -48,7 +48,7 @@ CO_TEST(BlockingPool, ThrowsAtTheCallerWhatTheWorkThrows) {
   EXPECT_EQ(co_await pool.run(modest), 7) << "the thread is still there";
 }
 
-TEST(BlockingPool, DoesWithItsFirstThreadWhereThereAreNoMore) {
+TEST(BlockingPool, WorksWithOneThreadIfNoMoreCanStart) {
   const auto body = [] {
     std::atomic<int> done = 0;
     {
@@ -62,7 +62,7 @@ TEST(BlockingPool, DoesWithItsFirstThreadWhereThereAreNoMore) {
   EXPECT_EQ(test::status_in_child(body), 0);
 }
 
-TEST(BlockingPool, IsNotMadeWithoutAThread) {
+TEST(BlockingPool, ThrowsWithoutAnyThread) {
   const auto body = [] {
     test::refuse_syscall(SYS_clone3, EAGAIN);
     test::refuse_syscall(SYS_clone, EAGAIN);
@@ -86,16 +86,16 @@ Task<> meet(BlockingPool& pool, std::latch& all_here) {
 
 CO_TEST(BlockingPool, RunsAsManyJobsAtOnceAsItMayHaveThreads) {
   BlockingPool pool{"test-pool", 3};
-  // Each job waits for the two others, so this ends only if all three run at the same time.
+  // Each job waits for the other two, so this ends only if all three run at the same time.
   std::latch all_here{3};
   TaskGroup group{executor};
   for (int i = 0; i < 3; ++i) group.spawn("job", meet(pool, all_here));
   co_await group.join();
 }
 
-TEST(BlockingPool, StartsAThreadForWhatTheIdleOnesWillNotGetTo) {
-  // Jobs that come together find the same idle threads. Whether these are idle yet is up to the scheduler, so some
-  // times and ever later.
+TEST(BlockingPool, StartsAThreadWhenIdleOnesAreTooFew) {
+  // Jobs that are posted together find the same idle threads. The scheduler decides when these are idle, so try several
+  // times, each later than the one before.
   for (int times = 0; times < 30; ++times) {
     std::latch ran{1};
     std::mutex mutex;
@@ -153,7 +153,7 @@ TEST(BlockingPool, RunsEveryPostedJobBeforeItEnds) {
 using Aside = BlockingPool::Aside;
 using Return = BlockingPool::Return;
 
-TEST(BlockingPool, RunsAnotherJobInThePlaceOfOneThatStandsAside) {
+TEST(BlockingPool, RunsAnotherJobWhileOneIsSuspended) {
   std::atomic<int> done = 0;
   std::latch last_one_ran{1};
   {
@@ -170,7 +170,7 @@ TEST(BlockingPool, RunsAnotherJobInThePlaceOfOneThatStandsAside) {
   EXPECT_EQ(done, 8);
 }
 
-TEST(BlockingPool, LetsAJobStandAsideOnAnyThread) {
+TEST(BlockingPool, LetsAJobSuspendOnAnyThread) {
   std::latch other_ran{1};
   {
     BlockingPool pool{"test-pool", 1, 1};
@@ -186,7 +186,7 @@ TEST(BlockingPool, LetsAJobStandAsideOnAnyThread) {
   EXPECT_TRUE(other_ran.try_wait());
 }
 
-TEST(BlockingPool, RunsNoMoreJobsThanItShallWhenTheyComeBackInTurn) {
+TEST(BlockingPool, KeepsItsLimitWhenJobsResume) {
   constexpr int kAside = 40;
   std::latch all_aside{kAside};
   std::atomic<int> running = 0, most = 0, done = 0;
@@ -215,7 +215,7 @@ TEST(BlockingPool, RunsNoMoreJobsThanItShallWhenTheyComeBackInTurn) {
   EXPECT_LE(most, 2);
 }
 
-TEST(BlockingPool, HasAPlaceForEveryJobThatHasBegunUntilItIsCrowded) {
+TEST(BlockingPool, AdmitsJobsUntilItIsCrowded) {
   std::latch first_is_aside{1}, over{1};
   std::atomic<bool> crowded_at_first = true, crowded_then = false;
   BlockingPool pool{"test-pool", 1, 1};
@@ -261,7 +261,7 @@ TEST(BlockingPool, EndsThreadsThatFindNothingToDo) {
   while (threads_of_name("test-aside") > 1) std::this_thread::yield();
 }
 
-TEST(BlockingPool, LetsAJobComeBackWhereThereIsNoThreadForTheNextOne) {
+TEST(BlockingPool, ResumesAJobIfNoThreadCanStart) {
   const auto body = [] {
     std::atomic<int> done = 0;
     {
@@ -285,7 +285,7 @@ TEST(BlockingPool, LetsAJobComeBackWhereThereIsNoThreadForTheNextOne) {
   EXPECT_EQ(test::status_in_child(body), 0);
 }
 
-TEST(BlockingPool, RunsEveryJobWhateverStandsAsideWhenItEnds) {
+TEST(BlockingPool, RunsEveryJobAtItsEndDespiteSuspendedOnes) {
   std::atomic<int> done = 0;
   for (int round = 0; round < 20; ++round) {
     BlockingPool pool{"test-pool", 3, 5};

@@ -25,7 +25,7 @@ Task<> run_on(BlockingPool& pool, std::function<void()> work) {
   });
 }
 
-CO_TEST(ToReactor, HandsOverEveryBlockInOrderThroughANarrowDoor) {
+CO_TEST(ToReactor, PassesEveryBlockInOrderThroughASmallBuffer) {
   BlockingPool pool{"test", 1};
   ToReactor door{executor, 100};
   TaskGroup group{executor};
@@ -42,7 +42,7 @@ CO_TEST(ToReactor, HandsOverEveryBlockInOrderThroughANarrowDoor) {
   co_await group.join();
 }
 
-CO_TEST(ToReactor, TellsTheThreadThatNobodyTakesThemAnyMore) {
+CO_TEST(ToReactor, TellsTheThreadThatTheReaderHasLeft) {
   BlockingPool pool{"test", 1};
   ToReactor door{executor, 10};
   TaskGroup group{executor};
@@ -58,7 +58,7 @@ CO_TEST(ToReactor, TellsTheThreadThatNobodyTakesThemAnyMore) {
   EXPECT_TRUE(refused);
 }
 
-CO_TEST(ToThread, HandsOverEveryByteInOrderThroughANarrowDoor) {
+CO_TEST(ToThread, PassesEveryByteInOrderThroughASmallBuffer) {
   BlockingPool pool{"test", 1};
   ToThread door{executor, 100};
   TaskGroup group{executor};
@@ -81,7 +81,7 @@ CO_TEST(ToThread, HandsOverEveryByteInOrderThroughANarrowDoor) {
   EXPECT_EQ(got, sent);
 }
 
-CO_TEST(ToThread, TellsTheThreadThatTheRestWillNotCome) {
+CO_TEST(ToThread, TellsTheThreadThatTheInputIsCut) {
   BlockingPool pool{"test", 1};
   ToThread door{executor, 100};
   TaskGroup group{executor};
@@ -97,7 +97,7 @@ CO_TEST(ToThread, TellsTheThreadThatTheRestWillNotCome) {
   EXPECT_TRUE(cut);
 }
 
-CO_TEST(ToReactor, HoldsNoThreadWhileNobodyTakesAnything) {
+CO_TEST(ToReactor, HoldsNoThreadWhileNothingIsRead) {
   BlockingPool pool{"test", 1, 4};
   std::vector<std::unique_ptr<ToReactor>> doors;
   TaskGroup group{executor};
@@ -108,7 +108,7 @@ CO_TEST(ToReactor, HoldsNoThreadWhileNobodyTakesAnything) {
                   door.finish();
                 }));
   }
-  co_await run_on(pool, [] {});  // behind them all
+  co_await run_on(pool, [] {});  // after all other jobs
   for (const auto& door : doors) {
     int taken = 0;
     while (const auto block = co_await door->pop()) ++taken;
@@ -144,7 +144,7 @@ CO_TEST(ToThread, HoldsNoThreadWhileNothingComes) {
   EXPECT_EQ(got, 4);
 }
 
-CO_TEST(ToThread, TellsTheCoroutineThatNobodyTakesThemAnyMore) {
+CO_TEST(ToThread, TellsTheCoroutineThatTheThreadHasLeft) {
   BlockingPool pool{"test", 1};
   ToThread door{executor, 10};
   TaskGroup group{executor};

@@ -73,7 +73,7 @@ CO_TEST(Deadline, StaysSilentWhenItIsCleared) {
   co_await over.wait();
   EXPECT_FALSE(fired);
 
-  // It is of use again after that.
+  // The deadline can be set again afterwards.
   Event again{executor};
   Deadline reused{executor, [&] { again.notify_all(); }};
   reused.expires_after(1h);
@@ -83,7 +83,7 @@ CO_TEST(Deadline, StaysSilentWhenItIsCleared) {
   EXPECT_TRUE(reused.expired());
 }
 
-CO_TEST(Deadline, CallsNobodyOnceItIsGone) {
+CO_TEST(Deadline, DoesNotFireAfterItsDestruction) {
   bool fired = false;
   Event over{executor};
   auto deadline = std::make_unique<Deadline>(executor, [&] { fired = true; });

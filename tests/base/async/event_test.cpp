@@ -53,7 +53,7 @@ CO_TEST(Event, WakesTheOneThatHasWaitedLongest) {
   EXPECT_EQ(second, 1);
 }
 
-CO_TEST(Event, KeepsNoStateForThoseWhoComeLater) {
+CO_TEST(Event, KeepsNoStateForLaterWaiters) {
   Event event{executor};
   TaskGroup group{executor};
   int woken = 0;
@@ -98,7 +98,7 @@ CO_TEST(Event, IsNotCancelledTwiceWhenItWasNotifiedFirst) {
   bool aborted = false;
   group.spawn("waiter", record_end(event, aborted));
   event.notify_all();
-  // The wake-up is under way; the cancellation finds nobody waiting in the event.
+  // The wake-up is pending; the cancellation finds no waiter in the event.
   group.cancel();
   co_await group.join();
   EXPECT_FALSE(event.awaited());

@@ -12,7 +12,7 @@ CO_TEST(Expiry, CallsWhenTheTimeIsOverAndNotBefore) {
   const auto never = [] { ADD_FAILURE() << "its time is not over"; };
   const Expiry endless{executor, std::nullopt, never};
   const Expiry far{executor, WallTime{std::chrono::seconds{253'402'300'799}},
-                   never};  // 9999, the last that a token has
+                   never};  // in 9999, the latest expiry of a token
   for (const auto left : {std::chrono::milliseconds{30}, std::chrono::milliseconds{-5}}) {
     const WallTime end = wall_now() + left;
     Event reached{executor};
@@ -28,11 +28,11 @@ CO_TEST(Expiry, CallsWhenTheTimeIsOverAndNotBefore) {
   }
 }
 
-CO_TEST(Expiry, IsAtThatTimeHoweverTheClockIsSetMeanwhile) {
+CO_TEST(Expiry, FollowsChangesOfTheWallClock) {
   using std::chrono::hours;
   using std::chrono::milliseconds;
   struct Set {
-    milliseconds left;  ///< when it begins
+    milliseconds left;  ///< time left at the beginning
     milliseconds step;
   };
   for (const Set& set : {Set{.left = milliseconds{20}, .step = milliseconds{-60}},

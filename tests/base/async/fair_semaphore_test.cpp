@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kInAtOnce = 4;
 
-/// Those who have their turn, until they may go.
+/// Holders of permits, which keep them until they are released.
 struct Readers {
   explicit Readers(Executor executor) : go{executor}, turns{executor, kInAtOnce}, group{executor} {}
   static Task<> read(Readers* self, std::string tenant) {
@@ -37,7 +37,7 @@ struct Readers {
   TaskGroup group;
 };
 
-CO_TEST(FairSemaphore, OfOneHolderComeOneAfterTheOther, Readers& on) {
+CO_TEST(FairSemaphore, GivesOneHolderOnePermitAtATime, Readers& on) {
   for (int i = 0; i < 3; ++i) on.ask("a");
   on.ask("b");
   EXPECT_EQ(on.reading, (std::vector<std::string>{"a", "b"}));
@@ -46,14 +46,14 @@ CO_TEST(FairSemaphore, OfOneHolderComeOneAfterTheOther, Readers& on) {
   EXPECT_EQ(on.turns.holders(), 0u);
 }
 
-CO_TEST(FairSemaphore, AreSoManyAtATime, Readers& on) {
+CO_TEST(FairSemaphore, LimitsPermitsAtATime, Readers& on) {
   for (std::size_t i = 0; i < kInAtOnce + 2; ++i) on.ask("tenant " + std::to_string(i));
   EXPECT_EQ(on.reading.size(), kInAtOnce);
   co_await on.stop();
   EXPECT_EQ(on.reading.size(), kInAtOnce + 2);
 }
 
-CO_TEST(FairSemaphore, AreNotTakenByWhoHasLeft, Readers& on) {
+CO_TEST(FairSemaphore, SkipsCancelledWaiters, Readers& on) {
   TaskGroup left{executor};
   on.ask("a");
   left.spawn("left", Readers::read(&on, "a"));

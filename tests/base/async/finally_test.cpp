@@ -30,7 +30,7 @@ Task<> throw_it(const char* what) {
   co_return;
 }
 
-/// What it threw; empty if nothing.
+/// The message of the exception that the task threw; empty if none.
 Task<std::string> thrown_by(Task<> task) {
   try {
     co_await std::move(task);
@@ -40,7 +40,7 @@ Task<std::string> thrown_by(Task<> task) {
   co_return std::string{};
 }
 
-CO_TEST(Finally, CleansUpAfterTheWorkAndGivesWhatThatGave) {
+CO_TEST(Finally, CleansUpAfterTheWorkAndReturnsItsResult) {
   std::string log;
   co_await finally([&] { return note(&log, "work "); }, [&] { return note(&log, "clean-up"); });
   EXPECT_EQ(log, "work clean-up");
@@ -58,7 +58,7 @@ CO_TEST(Finally, CleansUpAfterAnExceptionAndThrowsIt) {
   EXPECT_EQ(log, "clean-up");
 }
 
-CO_TEST(Finally, ThrowsWhatTheCleanUpThrewBeforeWhatTheWorkThrew) {
+CO_TEST(Finally, PrefersTheExceptionOfTheCleanUp) {
   auto work_too = finally([] { return throw_it("the work"); }, [] { return throw_it("the clean-up"); });
   EXPECT_EQ(co_await thrown_by(std::move(work_too)), "the clean-up");
   auto alone = finally([] { return give(1); }, [] { return throw_it("the clean-up"); });
@@ -131,7 +131,7 @@ CO_TEST(Finally, CancellationDuringTheCleanUpEndsTheNextWait) {
   EXPECT_FALSE(caller.went_on);
 }
 
-CO_TEST(Finally, OneInTheCleanUpOfAnotherIsNotCutShortEither) {
+CO_TEST(Finally, CompletesANestedCleanUp) {
   Caller inner{executor};
   inner.works = false;
   bool done = false;

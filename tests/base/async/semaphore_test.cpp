@@ -18,7 +18,7 @@ Task<> pass(Semaphore* semaphore, GatedWork* gate, std::size_t index) {
   co_await gate->run(index);
 }
 
-CO_TEST(Semaphore, LetsSoManyInAndTheNextOnesInTheirOrder) {
+CO_TEST(Semaphore, AdmitsUpToItsLimitAndThenInOrder) {
   GatedWork gate{executor};
   Semaphore semaphore{executor, 2};
   TaskGroup group{executor};
@@ -34,7 +34,7 @@ CO_TEST(Semaphore, LetsSoManyInAndTheNextOnesInTheirOrder) {
   EXPECT_EQ(gate.most_at_work, 2u);
 }
 
-CO_TEST(Semaphore, GivesThePermitOfOneThatIsCancelledToTheNext) {
+CO_TEST(Semaphore, PassesACancelledWaitersPermitToTheNext) {
   GatedWork gate{executor};
   Semaphore semaphore{executor, 1};
   TaskGroup first{executor};

@@ -51,7 +51,7 @@ CO_TEST(TaskGroup, MayBeCancelledTwice) {
   EXPECT_TRUE(ended);
 }
 
-CO_TEST(TaskGroup, CancelsAndJoinsWhatRunsInIt) {
+CO_TEST(TaskGroup, CancelsAndJoinsItsTasks) {
   Event never{executor};
   TaskGroup group{executor};
   bool first = false;

@@ -10,7 +10,7 @@
 #include "base/async/with_timeout.hpp"
 #include "tests/support/reactor_test.hpp"
 
-/// What run_on_reactor says of a test that hangs.
+/// Tests the messages of run_on_reactor about a test that hangs.
 namespace skiff {
 namespace {
 
@@ -37,7 +37,7 @@ Task<> blocks(Executor /*executor*/) {
   co_return;
 }
 
-/// What a test fails by that does not end.
+/// The failure message of a test that does not end.
 std::string complaint_about(Task<> (*body)(Executor)) {
   testing::TestPartResultArray failures;
   {
@@ -48,7 +48,7 @@ std::string complaint_about(Task<> (*body)(Executor)) {
   return failures.size() == 0 ? "" : failures.GetTestPartResult(0).message();
 }
 
-TEST(Task, ThatHangsIsNamedWithThoseThatWaitForIt) {
+TEST(Task, IsNamedWithItsWaitersWhenItHangs) {
   EXPECT_THAT(complaint_about(&waits_for_the_other),
               testing::ContainsRegex("the innermost first:\n"
                                      "  skiff::Event::wait\\(.*\n"
@@ -56,20 +56,20 @@ TEST(Task, ThatHangsIsNamedWithThoseThatWaitForIt) {
                                      "  skiff::\\(anonymous namespace\\)::waits_for_the_other\\(.*\n$"));
 }
 
-TEST(Task, ThatHangsInAsioIsTheInnermostThatIsNamed) {
+TEST(Task, IsNamedAsTheInnermostWhenItHangsInAsio) {
   EXPECT_THAT(complaint_about(&waits_for_a_timer),
               testing::ContainsRegex("the innermost first:\n"
                                      "  skiff::\\(anonymous namespace\\)::waits_for_a_timer\\(.*\n$"));
 }
 
-TEST(TaskDeathTest, ThatBlocksTheReactorIsNamedWithItsTest) {
+TEST(TaskDeathTest, IsNamedWithItsTestWhenItBlocksTheReactor) {
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
   GTEST_SKIP() << "ThreadSanitizer names the blocked test's stack itself, since its signal handler takes memory";
 #endif
 #endif
   EXPECT_EXIT(test::run_on_reactor(&blocks), testing::KilledBySignal(SIGALRM),
-              "TaskDeathTest.ThatBlocksTheReactorIsNamedWithItsTest blocks the reactor in\n(.*\n)*.*::blocks\\(");
+              "TaskDeathTest.IsNamedWithItsTestWhenItBlocksTheReactor blocks the reactor in\n(.*\n)*.*::blocks\\(");
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ Task<> wait_within(SteadyTime until, Event& event, bool& ended, bool& went_on) {
   went_on = true;
 }
 
-CO_TEST(Within, GivesWhatEndsAtOnce) {
+CO_TEST(Within, ReturnsAnImmediateResult) {
   auto result = co_await within(steady_clock::now() + std::chrono::hours{1}, give(5));
   EXPECT_EQ(result, 5);
 }
 
-CO_TEST(Within, GivesWhatEndsInTime) {
+CO_TEST(Within, ReturnsAResultInTime) {
   Event event{executor};
   bool ended = false;
   TaskGroup group{executor};
@@ -46,7 +46,7 @@ CO_TEST(Within, GivesWhatEndsInTime) {
   co_await group.join();
 }
 
-CO_TEST(Within, CancelsAndJoinsWhatTakesLonger) {
+CO_TEST(Within, CancelsAndJoinsALateTask) {
   Event never{executor};
   bool ended = false;
   auto result = co_await within(steady_clock::now() + std::chrono::milliseconds{1}, give_after(never, ended));
@@ -57,7 +57,7 @@ CO_TEST(Within, CancelsAndJoinsWhatTakesLonger) {
   EXPECT_EQ(again, 3);
 }
 
-CO_TEST(Within, ACancelledCallerTakesTheBodyAlong) {
+CO_TEST(Within, CancelsTheBodyWithItsCaller) {
   Event never{executor};
   bool ended = false;
   bool went_on = false;

@@ -31,7 +31,7 @@ TEST(Decimal, IsReadToTheLastDigit) {
   EXPECT_EQ(parse_decimal("007", 0), 7);
 }
 
-TEST(Decimal, IsRefusedWhenItIsNoneOrDoesNotFit) {
+TEST(Decimal, RefusesOtherTextAndOverflow) {
   for (const char* text : {"", "-", ".", ".5", "1.", "1.2345", "1e3", "+1", " 1", "0x1", "1.2.3", "--1", "inf", "nan",
                            "9223372036854776", "-9223372036854776"}) {
     EXPECT_FALSE(parse_decimal(text, 3)) << text;

@@ -25,19 +25,19 @@ TEST(Gzip, UnpacksTextsOfAnySize) {
   }
 }
 
-TEST(Gzip, UnpacksNoMoreThanItMay) {
+TEST(Gzip, RespectsItsLimit) {
   const std::string packed = gzip_bytes(std::string(500'000, 'a'));
   EXPECT_TRUE(unpack_gzip(packed, 500'000).has_value());
   EXPECT_EQ(gzip_error(packed, 499'999), Errc::payload_too_large);
   EXPECT_EQ(gzip_error(packed, 10), Errc::payload_too_large);
 }
 
-TEST(Gzip, TakesNothingThatIsCutOrDamaged) {
+TEST(Gzip, RefusesTruncatedOrDamagedInput) {
   std::string packed = gzip_bytes(std::string(5'000, 'a') + "b");
   for (std::size_t size = 0; size < packed.size(); ++size) {
     EXPECT_EQ(gzip_error(std::string_view{packed}.substr(0, size)), Errc::invalid_request) << size;
   }
-  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // of the check sum
+  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // a byte of the checksum
   EXPECT_EQ(gzip_error(packed), Errc::invalid_request);
   EXPECT_EQ(gzip_error("{\"kind\":\"PodList\"}"), Errc::invalid_request);
 }

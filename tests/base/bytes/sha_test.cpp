@@ -10,7 +10,7 @@ TEST(Sha256, GivesTheDigestsOfTheStandard) {
   EXPECT_EQ(to_hex(Sha256::of("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Sha256, IsTheSameInPiecesAndCanBeAskedForInBetween) {
+TEST(Sha256, HashesInPiecesWithIntermediateDigests) {
   Sha256 hash;
   for (int i = 0; i < 1000; ++i) {
     hash.add("0123456789");

@@ -21,7 +21,7 @@ TEST(Slice, KeepsItsBytesAliveWithoutCopyingThem) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(Slice, TakesAStringOver) {
+TEST(Slice, OwnsAMovedString) {
   std::string text(1000, 'x');
   const char* bytes = text.data();
   const Slice slice{std::move(text)};

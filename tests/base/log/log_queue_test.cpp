@@ -28,7 +28,7 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-/// Leaves no room in the pipe. How many bytes it took.
+/// Fills the pipe and returns the number of bytes written.
 std::size_t fill(int fd) {
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   std::size_t size = 0;
@@ -74,12 +74,12 @@ TEST(LogQueue, FlushReturnsWhenAllIsWritten) {
   }
 }
 
-TEST(LogQueue, NobodyWhoLogsWaitsForAPipeThatNobodyReadsAndWhatIsLostIsTold) {
+TEST(LogQueue, DropsAndReportsLinesForAPipeThatNobodyReads) {
   auto pipe = create_pipe();
   const std::size_t filled = fill(pipe.write.get());
   LogQueue queue{pipe.write.get(), lost_line, 64};
   for (int i = 0; i < 1000; ++i) queue.put("0123456789\n", true);
-  // Two times 64 bytes at most: what waits, and what the thread has taken.
+  // At most two times 64 bytes are kept: the waiting lines, and those that the thread has taken.
   EXPECT_GE(queue.lost(), 1000U - 10U);
   EXPECT_LT(queue.lost(), 1000U);
 
@@ -105,10 +105,10 @@ TEST(LogQueue, NobodyWhoLogsWaitsForAPipeThatNobodyReadsAndWhatIsLostIsTold) {
   EXPECT_EQ(told, queue.lost());
 }
 
-TEST(LogQueue, GoesWithoutADescriptorThatTakesNothing) {
+TEST(LogQueue, EndsDespiteABlockedDescriptor) {
   const auto pipe = create_pipe();
   fill(pipe.write.get());
-  // In a process of its own, as the thread that is stuck goes with it.
+  // Run it in a child process, which ends the blocked thread.
   EXPECT_EQ(test::status_in_child([&] {
               {
                 LogQueue queue{pipe.write.get(), lost_line};
@@ -153,7 +153,7 @@ TEST(LogQueue, WaitsForRoomWhereTheDescriptorDoesNotBlock) {
   EXPECT_EQ(queue.lost(), 0U);
 }
 
-TEST(LogQueue, CountsWhatABrokenDescriptorDoesNotTake) {
+TEST(LogQueue, CountsLinesLostByABrokenDescriptor) {
   auto pipe = create_pipe();
   pipe.read.reset();
   LogQueue queue{pipe.write.get(), lost_line};
@@ -164,7 +164,7 @@ TEST(LogQueue, CountsWhatABrokenDescriptorDoesNotTake) {
   EXPECT_EQ(queue.lost(), 2U);
 }
 
-TEST(LogQueue, TellsLaterOfAllThatWasLostBeforeTheDescriptorTookSomething) {
+TEST(LogQueue, ReportsLostLinesOnceTheDescriptorWorks) {
   const UniqueFd target{::open("/dev/full", O_WRONLY | O_CLOEXEC)};
   const UniqueFd file{::memfd_create("log", MFD_CLOEXEC)};
   LogQueue queue{target.get(), lost_line};

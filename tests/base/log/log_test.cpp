@@ -76,7 +76,7 @@ TEST_F(Log, LeavesOutWhatIsBelowTheLevel) {
   EXPECT_NE(written(Level::error, "but this"), "");
 }
 
-TEST_F(Log, GoesThroughAQueueInTheBackgroundAndIsAllWrittenWhenThatEnds) {
+TEST_F(Log, IsWrittenWholeWhenItsBackgroundQueueEnds) {
   ::testing::internal::CaptureStderr();
   {
     const Background background;

@@ -64,7 +64,7 @@ TEST_F(SettingsOf, FlagsTakeTheirValueFromTheNextWordOrAfterAnEqualsSign) {
   EXPECT_EQ(example.name, "--size");
 }
 
-TEST(Settings, AWordMayStandForAllThatBeginsSo) {
+TEST(Settings, AChoiceMayAcceptAPrefix) {
   std::string form = "table";
   SettingsTable table{
       {{.flag = "output", .target = setting::Choice{&form, {"table", "path="}}, .value = "FORM", .help = "How."}}};
@@ -91,7 +91,7 @@ TEST(Settings, AChoiceThatMayStandAloneTakesItsValueBehindAnEqualsSignOnly) {
   EXPECT_THAT(table.help(100), HasSubstr("--dry-run[=HOW]"));
 }
 
-TEST(Settings, TheNearestWordIsTheOneThatWasProbablyMeant) {
+TEST(Settings, SuggestTheNearestWord) {
   const std::vector<std::string_view> known{"rm", "describe", "files", ""};
   EXPECT_EQ(nearest_word("descibe", known), "describe");
   EXPECT_EQ(nearest_word("desc", known), "describe");
@@ -151,14 +151,14 @@ TEST_F(SettingsOf, AListReplacesItsDefaultAndCollectsWhatIsRepeated) {
   EXPECT_THAT(error_of({"--host="}), HasSubstr("--host"));
 }
 
-TEST_F(SettingsOf, WhatFollowsTwoDashesIsTheWorkload) {
+TEST_F(SettingsOf, ArgumentsAfterTwoDashesAreTheWorkload) {
   const auto result = read({"--color", "--", "server", "--color", "--", "-h"});
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->help);
   EXPECT_THAT(result->rest, ElementsAre("server", "--color", "--", "-h"));
 }
 
-TEST_F(SettingsOf, HelpIsAskedForByBothOfItsNames) {
+TEST_F(SettingsOf, HelpHasTwoFlags) {
   for (const char* word : {"--help", "-h"}) {
     const auto result = read({"--color", word, "--nonsense"});
     ASSERT_TRUE(result);
@@ -207,7 +207,7 @@ TEST_F(SettingsOf, ABadVariableIsNamedInTheError) {
   EXPECT_EQ(result.error().field, "X_GRACE");
 }
 
-TEST(Settings, OfTheEnvironmentOnlyAreSecretsAndStayOutOfErrors) {
+TEST(Settings, SecretsComeFromTheEnvironmentAndStayOutOfErrors) {
   std::uint64_t secret = 0;
   SettingsTable table{{{"", "X_PIN", setting::Count{&secret, 1000, 9999}, "N", "G", "Pin."}}};
   const std::vector<const char*> entries{"X_PIN=12345", nullptr};
@@ -238,7 +238,7 @@ TEST_F(SettingsOf, EveryUnitIsUnderstood) {
   EXPECT_EQ(time("1h"), 1h);
 }
 
-TEST(Settings, HaveLettersAndWordsBetweenThem) {
+TEST(Settings, AcceptLettersAndPositionalWords) {
   bool loud = false;
   bool all = false;
   std::string name;
@@ -304,7 +304,7 @@ TEST_F(SettingsOf, HelpShowsGroupsDefaultsAndVariablesWithinTheWidth) {
     EXPECT_THAT(help, HasSubstr("X_SECRET"));
   }
   const std::string help = table.help(120);
-  // The default is what stood there before anything was read.
+  // The default is the value before anything was read.
   EXPECT_THAT(help, HasSubstr("  --name NAME                   What it is called. [default none; X_NAME]\n"));
   EXPECT_THAT(help, HasSubstr("  --color                       Use colors. [X_COLOR]\n"));
   EXPECT_THAT(help, HasSubstr("Who. [repeatable; default own name; X_HOST]\n"));

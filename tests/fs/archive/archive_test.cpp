@@ -30,7 +30,7 @@ Result<WrittenArchive> archive(const test::ScratchTree& tree, const ArchiveOptio
   return written;
 }
 
-/// What `tar` says is in it, one name a line.
+/// The names in the archive, as `tar` lists them, one a line.
 std::string listed(const std::string& bytes, const std::string& flags = "") {
   const test::ScratchTree box;
   box.write("a.tar", bytes);
@@ -106,7 +106,7 @@ TEST(Archive, SkipsFifosAndSockets) {
   EXPECT_EQ(listed(written->bytes), "file\n");
 }
 
-TEST(Archive, OfAnEmptyDirectoryIsOne) {
+TEST(Archive, IsValidForAnEmptyDirectory) {
   const test::ScratchTree tree;
   const auto written = archive(tree);
   ASSERT_TRUE(written);
@@ -114,7 +114,7 @@ TEST(Archive, OfAnEmptyDirectoryIsOne) {
   EXPECT_EQ(written->bytes, std::string(1024, '\0'));
 }
 
-TEST(Archive, BeginsWithTheDirectoryItselfIfThatIsAskedFor) {
+TEST(Archive, BeginsWithTheDirectoryItselfIfRequested) {
   const test::ScratchTree tree;
   fill(tree);
   auto written = archive(tree, {.with_itself = true});

@@ -58,7 +58,7 @@ TEST(Compression, ReadsBackWhatItWroteInAnySteps) {
   }
 }
 
-TEST(Compression, TellsTheKindByTheFirstBytes) {
+TEST(Compression, DetectsTheKindByTheFirstBytes) {
   for (const Compression kind : {Compression::none, Compression::gzip, Compression::zstd}) {
     const std::string packed = compress(kind, "some text");
     Decompressor decompressor{test::source_of(packed, 1)};
@@ -77,7 +77,7 @@ TEST(Compression, ReadsStreamsInARowAsOne) {
   EXPECT_EQ(decompress(compress(Compression::gzip, "x") + std::string(1000, '\0'), 100, 100).value(), "x");
 }
 
-TEST(Compression, RefusesWhatIsCutOrDamaged) {
+TEST(Compression, RefusesTruncatedOrDamagedInput) {
   for (const Compression kind : {Compression::gzip, Compression::zstd}) {
     const std::string text = random_text(100'000), packed = compress(kind, text);
     for (const std::size_t cut : {packed.size() - 1, packed.size() - 5, packed.size() / 2, std::size_t{12}}) {
@@ -114,7 +114,7 @@ TEST(Compression, StopsWhenTheSinkDoes) {
   }
 }
 
-TEST(Compression, PassesOnWhatTheSourceFailsWith) {
+TEST(Compression, PassesOnErrorsOfTheSource) {
   Decompressor decompressor{[](std::span<char>) -> Result<std::size_t> { return fail(Errc::timeout, "late"); }};
   std::array<char, 10> block{};
   EXPECT_EQ(decompressor.read(block).error().code, Errc::timeout);

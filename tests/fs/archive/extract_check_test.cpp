@@ -12,7 +12,7 @@ namespace {
 
 using MemberKind = TarEntry::Kind;
 
-/// What the last of these members is refused with; `internal` when none is.
+/// The error for the last of these members; `internal` if all are accepted.
 Errc refusal_of_members(const test::ScratchTree& tree, const std::vector<TarEntry>& entries,
                         const ExtractOptions& options = {}) {
   const UniqueFd directory = tree.open();
@@ -28,7 +28,7 @@ Errc refusal_of_members(const test::ScratchTree& tree, const std::vector<TarEntr
 
 constexpr Errc kFine = Errc::internal;
 
-TEST(ExtractCheck, RefusesWhatLeavesTheDirectory) {
+TEST(ExtractCheck, RefusesMembersOutsideTheDirectory) {
   const test::ScratchTree tree;
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.path = "/a"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "../a"}}), Errc::path_escapes_root);
@@ -59,7 +59,7 @@ TEST(ExtractCheck, RefusesMembersBehindALinkOfTheArchive) {
             Errc::malformed_archive);
 }
 
-TEST(ExtractCheck, RefusesWhatContradictsTheMembersBefore) {
+TEST(ExtractCheck, RefusesContradictoryMembers) {
   const test::ScratchTree tree;
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.path = "a/b"}}), Errc::malformed_archive);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a/b"}, {.path = "a"}}), Errc::malformed_archive);

@@ -71,7 +71,7 @@ TEST(Extract, UnpacksWhatTarWroteInEachFormat) {
   EXPECT_EQ(from.shell("chmod 700 in/dir/sub"), 0);
 }
 
-TEST(Extract, GivesBackWhatArchiveWrote) {
+TEST(Extract, UnpacksWhatArchiveWrote) {
   const test::ScratchTree from;
   for (int i = 0; i < 60; ++i)
     from.write("d" + std::to_string(i % 7) + "/f" + std::to_string(i),
@@ -127,7 +127,7 @@ TEST(Extract, WritesNothingOfAnArchiveThatItRefuses) {
   }
 }
 
-TEST(Extract, RefusesBombsBeforeTheyGoOff) {
+TEST(Extract, RefusesBombsBeforeUnpackingThem) {
   const test::ScratchTree tree;
   const std::string member = tar_member("zeros", '0', std::string(50 << 20, '\0'));
   const ExtractOptions few{.most_bytes = 1 << 20, .most_entries = 100};
@@ -135,7 +135,7 @@ TEST(Extract, RefusesBombsBeforeTheyGoOff) {
     const auto done = extract(tree, packed(kind, member + tar_end()), few);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::payload_too_large);
-    // Behind the end mark, where no member says how large it is.
+    // Put bytes after the end mark, where no member declares their size.
     const auto behind = extract(tree, packed(kind, tar_end() + member), few);
     ASSERT_FALSE(behind);
     EXPECT_EQ(behind.error().code, Errc::payload_too_large);
@@ -148,7 +148,7 @@ TEST(Extract, RefusesBombsBeforeTheyGoOff) {
   EXPECT_TRUE(is_empty(tree));
 }
 
-TEST(Extract, PassesNoLinkThatIsOnDisk) {
+TEST(Extract, FollowsNoLinkOnDisk) {
   const test::ScratchTree outside, tree;
   outside.write("file", "untouched");
   tree.link("way", outside.path().string());
@@ -157,7 +157,7 @@ TEST(Extract, PassesNoLinkThatIsOnDisk) {
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::path_escapes_root);
   EXPECT_FALSE(std::filesystem::exists(outside / "evil"));
-  // A file in the place of a link takes that place.
+  // A file in the archive replaces a link on disk.
   done = extract(tree, tar_member("file", '0', "new") + tar_end());
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(outside.read("file"), "untouched");

@@ -22,7 +22,7 @@ std::string refusal_of(std::string_view bytes) {
   return entry ? "none" : std::string{name(entry.error().code)} + ": " + entry.error().message;
 }
 
-TEST(OtherForms, AreToldByTheirNames) {
+TEST(OtherForms, AreDetectedByTheirNames) {
   EXPECT_EQ(other_form("\xFD"
                        "7zXZ\0\0\4"sv),
             "xz");
@@ -31,7 +31,7 @@ TEST(OtherForms, AreToldByTheirNames) {
   EXPECT_EQ(other_form("\x04\x22\x4D\x18\x64"sv), "lz4");
   EXPECT_EQ(other_form("hello"sv), "");
   EXPECT_EQ(other_form(""sv), "");
-  // Whether they are longer than a header of tar or not.
+  // Test texts shorter and longer than a tar header.
   for (const std::size_t more : {0U, 2000U}) {
     const std::string bytes = "BZh91AY" + std::string(more, 'x');
     EXPECT_TRUE(refusal_of(bytes).starts_with("unsupported_media_type: this is bzip2: send tar")) << refusal_of(bytes);

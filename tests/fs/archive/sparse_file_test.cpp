@@ -17,7 +17,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
 class SparseFileTest : public ::testing::Test {
  protected:
-  /// Written in pieces of `step` bytes; how many bytes it takes on the disk.
+  /// Writes the content in pieces of `step` bytes; returns the bytes that it takes on disk.
   std::uint64_t write(const std::string& content, std::size_t step) {
     const UniqueFd fd{::open((tree / "f").c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600)};
     const SparseFile file{fd.get()};
@@ -34,7 +34,7 @@ class SparseFileTest : public ::testing::Test {
   test::ScratchTree tree;
 };
 
-TEST_F(SparseFileTest, HasWhatWasWrittenAndNoRoomForZeros) {
+TEST_F(SparseFileTest, TakesNoRoomForZeros) {
   std::string content(4 * kMiB, '\0');
   content.replace(kMiB + 1000, 4, "text");
   content.replace(3 * kMiB, 10'000, std::string(10'000, 'x'));
@@ -54,7 +54,7 @@ TEST_F(SparseFileTest, KeepsEveryByte) {
   }
 }
 
-TEST_F(SparseFileTest, TellsWhatGoesWrong) {
+TEST_F(SparseFileTest, ReportsErrors) {
   const UniqueFd fd{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   EXPECT_EQ(SparseFile{fd.get()}.write(0, "x"), EBADF);
   EXPECT_NE(SparseFile{fd.get()}.finish(1), 0);

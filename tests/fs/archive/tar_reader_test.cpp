@@ -98,7 +98,7 @@ TEST(TarReader, TakesTimesAndNumbersFromExtendedHeaders) {
   EXPECT_EQ((*read)[1].entry.nanoseconds, 750'000'000U);
 }
 
-TEST(TarReader, PassesOverWhatWasNotRead) {
+TEST(TarReader, SkipsUnreadContent) {
   const std::string archive = tar_member("a", '0', std::string(100'000, 'x')) + tar_member("b") + tar_end();
   TarReader reader{test::source_of(archive, 333)};
   EXPECT_EQ((*reader.next())->path, "a");
@@ -108,7 +108,7 @@ TEST(TarReader, PassesOverWhatWasNotRead) {
   EXPECT_FALSE(*reader.next());
 }
 
-TEST(TarReader, RefusesWhatIsDamagedOrCut) {
+TEST(TarReader, RefusesDamagedOrTruncatedArchives) {
   EXPECT_EQ(refusal_of_archive(""), Errc::malformed_archive);
   EXPECT_EQ(refusal_of_archive("hello"), Errc::malformed_archive);
   EXPECT_EQ(refusal_of_archive(std::string(512, 'x')), Errc::malformed_archive);
@@ -124,7 +124,7 @@ TEST(TarReader, RefusesWhatIsDamagedOrCut) {
   }
 }
 
-TEST(TarReader, RefusesWhatContradictsItselfOrIsNotKnown) {
+TEST(TarReader, RefusesContradictoryOrUnknownMembers) {
   EXPECT_EQ(refusal_of_archive(tar_member("") + tar_end()), Errc::malformed_archive);
   EXPECT_EQ(refusal_of_archive(tar_member("link", '2') + tar_end()), Errc::malformed_archive);
   EXPECT_EQ(refusal_of_archive(tar_member("link", '2', "content", "to") + tar_end()), Errc::malformed_archive);

@@ -74,7 +74,7 @@ TEST(TarSparse, RefusesMapsThatContradictThemselves) {
   }
 }
 
-TEST(TarSparse, HasABoundOfPieces) {
+TEST(TarSparse, LimitsPieces) {
   TarSparse sparse;
   std::string map;
   for (std::size_t i = 0; i < TarSparse::kMostPieces + 1; ++i) map += "0,0,";

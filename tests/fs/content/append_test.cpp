@@ -34,7 +34,7 @@ TEST_F(AppendTest, AddsBytesAtTheEnd) {
   EXPECT_EQ(get(root / "d/f"), "onetwothree");
 }
 
-TEST_F(AppendTest, SaysWhereTheFileEndsWhenTheOffsetIsWrong) {
+TEST_F(AppendTest, ReportsTheSizeForAWrongOffset) {
   put(root / "f", "12345");
   for (const std::uint64_t offset : {0U, 4U, 6U}) {
     Appender appender = Appender::begin(tree, "f", {.offset = offset}).value();
@@ -50,7 +50,7 @@ TEST_F(AppendTest, SaysWhereTheFileEndsWhenTheOffsetIsWrong) {
   EXPECT_FALSE(std::filesystem::exists(root / "none"));
 }
 
-TEST_F(AppendTest, KeepsWhatHasArrivedWhenTheRestDoesNotCome) {
+TEST_F(AppendTest, KeepsWhatHasArrivedOfAnAbortedAppend) {
   {
     Appender appender = Appender::begin(tree, "f", {.offset = 0}).value();
     ASSERT_TRUE(appender.write(std::string{"first"}));
@@ -61,7 +61,7 @@ TEST_F(AppendTest, KeepsWhatHasArrivedWhenTheRestDoesNotCome) {
   EXPECT_EQ(get(root / "f"), "first second");
 }
 
-TEST_F(AppendTest, LetsOneOfManyHaveAnOffset) {
+TEST_F(AppendTest, LetsOnlyOneOfManyUseAnOffset) {
   put(root / "f", "");
   std::atomic<int> done = 0;
   std::vector<std::thread> threads;
@@ -113,7 +113,7 @@ TEST_F(AppendTest, ChecksConditionsAndSetsTheModeOfANewFile) {
   EXPECT_EQ(std::filesystem::status(root / "g").permissions(), std::filesystem::perms{0600});
 }
 
-TEST_F(AppendTest, AnswersANewTagForEachChange) {
+TEST_F(AppendTest, ReturnsANewTagForEachChange) {
   Appender first = Appender::begin(tree, "f").value();
   ASSERT_TRUE(first.write(std::string{"x"}));
   const Written one = first.finish().value();

@@ -30,7 +30,7 @@ TEST(Diff, ShowsOnlyTheLinesThatDiffer) {
   EXPECT_EQ(diff("same\n", {}), "");
 }
 
-TEST(Diff, JoinsWhatIsNearAndSplitsWhatIsFar) {
+TEST(Diff, JoinsNearChangesAndSplitsFarOnes) {
   std::string text;
   for (int i = 1; i <= 30; ++i) text += "line " + std::to_string(i) + ".\n";
   const auto hunks = [&](const char* one, const char* other) {
@@ -45,7 +45,7 @@ TEST(Diff, JoinsWhatIsNearAndSplitsWhatIsFar) {
   EXPECT_EQ(hunks("line 13.", "line 5."), 2U) << "in order, whatever order they were made in";
 }
 
-TEST(Diff, SaysWhereALastLineHasNoEnd) {
+TEST(Diff, MarksALastLineWithoutANewline) {
   EXPECT_EQ(
       diff("a\nb", {{.old = "b", .replacement = "c"}}),
       "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n");
@@ -55,7 +55,7 @@ TEST(Diff, SaysWhereALastLineHasNoEnd) {
             "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+c\n b\n\\ No newline at end of file\n");
 }
 
-TEST(Diff, CountsLinesOfWhatIsEmptied) {
+TEST(Diff, CountsLinesOfAnEmptiedFile) {
   EXPECT_EQ(diff("a\n", {{.old = "a\n", .replacement = ""}}), "--- a/f\n+++ b/f\n@@ -1,1 +0,0 @@\n-a\n");
 }
 
@@ -85,7 +85,7 @@ TEST(Diff, LeavesOutWholeHunksWhenItIsTooLong) {
   EXPECT_FALSE(applied(text, part.text).starts_with("bad")) << "what is there is whole";
 }
 
-TEST(Diff, MakesTheNewTextWhenItIsApplied) {
+TEST(Diff, GivesTheNewTextWhenApplied) {
   std::mt19937 random{11};
   const auto text_of = [&](std::size_t most) {
     std::string text(random() % (most + 1), ' ');

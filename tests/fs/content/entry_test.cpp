@@ -23,14 +23,14 @@ class EntryTest : public test::Files {
   UniqueFd open(const std::string& name, int flags = O_PATH | O_NOFOLLOW) const {
     return UniqueFd{::open((root / name).c_str(), flags | O_CLOEXEC)};
   }
-  /// Sets both times; the ctime is set by that to the clock's tick.
+  /// Sets both times, which sets the ctime to the clock's tick.
   void set_modified(const std::string& name, timespec time) const {
     const std::array times{time, time};
     ASSERT_EQ(::utimensat(AT_FDCWD, (root / name).c_str(), times.data(), 0), 0);
   }
 };
 
-/// As a file that was written by a command in this very tick.
+/// Makes the entry look like a file that was written in the current tick.
 Entry fresh(Entry entry) {
   entry.modified = entry.changed = entry.seen - std::chrono::milliseconds{1};
   return entry;
@@ -146,7 +146,7 @@ TEST_F(EntryTest, TagsAFreshFileByItsContent) {
   put(root / "f", "abc");
   const UniqueFd file = open("f");
   const auto tag = entity_tag(file.get(), fresh(entry_of(file.get()).value()));
-  // What it finds when it looks again after hashing decides: the file may have become old enough by then.
+  // The look after hashing decides: the file may be old enough by then.
   ASSERT_TRUE(tag);
   const std::string by_content = "\"h-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"";
   EXPECT_TRUE(*tag == by_content || *tag == time_tag(entry_of(file.get()).value())) << *tag;
@@ -192,12 +192,12 @@ TEST_F(EntryTest, HashesNoMoreThanWasSeenOfAFileThatGrows) {
                    .value()
                    .match(file.get(), entry)
                    .value());
-  // It looks again, and what it finds then is too large, or old enough for a tag of its times.
+  // It looks again, and finds a file that is too large, or old enough for a time tag.
   const auto tag = entity_tag(file.get(), entry);
   if (tag) EXPECT_TRUE(tag->starts_with("\"m-")) << *tag;
 }
 
-TEST_F(EntryTest, HashesNothingForNobody) {
+TEST_F(EntryTest, HashesNothingWhenStopped) {
   put(root / "f", "abc");
   const UniqueFd file = open("f", O_RDONLY);
   const Entry entry = fresh(entry_of(file.get()).value());
@@ -242,7 +242,7 @@ TEST_F(EntryTest, DoesNotHashALargeFileForATagThatItCanNotHave) {
   EXPECT_FALSE(TagList::parse(tag)->match(file.get(), entry_of(file.get()).value()).value());
 }
 
-TEST_F(EntryTest, RefusesWhatIsNoListOfTags) {
+TEST_F(EntryTest, RefusesInvalidListsOfTags) {
   for (const char* text : {"", " ", "abc", "\"abc", "\"a\" \"b\"", "\"a\",", ",", "W/", "w/\"a\"", "*, \"a\"", "**"}) {
     EXPECT_EQ(word(TagList::parse(text)), "invalid_field") << text;
   }

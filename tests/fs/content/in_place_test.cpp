@@ -59,7 +59,7 @@ TEST_F(InPlaceTest, KnowsAMountAndWritesIt) {
     const bool done =
         test::own_mounts() && ::mount((root / "mounted").c_str(), (root / "f").c_str(), nullptr, MS_BIND, nullptr) == 0;
     if (!done) return kNoMounts;
-    // A tree of this child's mounts.
+    // Open a tree with this child's mounts.
     auto opened = Tree::open({.path = root.string()});
     if (!opened) return 1;
     if (!is_mounted(opened->locate("f", Links::keep).value())) return 2;

@@ -25,7 +25,7 @@ class KeptAttributesTest : public test::Files {
   Entry old() const { return entry_at(location.parent.get(), "old").value(); }
 };
 
-TEST_F(KeptAttributesTest, AreThoseOfUsers) {
+TEST_F(KeptAttributesTest, IncludeThoseOfUsers) {
   put(root / "old", "x");
   if (::setxattr((root / "old").c_str(), "user.note", "v", 1, 0) != 0) GTEST_SKIP() << "no attributes here";
   ASSERT_EQ(::setxattr((root / "old").c_str(), "user.e2b.note", "v", 1, 0), 0);
@@ -38,7 +38,7 @@ TEST_F(KeptAttributesTest, AreThoseOfUsers) {
   EXPECT_FALSE(has_attribute("user.e2b.note"));
 }
 
-TEST_F(KeptAttributesTest, AreNotAnotherFiles) {
+TEST_F(KeptAttributesTest, ExcludeThoseOfAnotherFile) {
   put(root / "old", "x");
   const Entry was = old();
   put(root / "other", "y");

@@ -46,7 +46,7 @@ TEST_F(KernelFileTest, HasTheTagOfItsBytes) {
   EXPECT_EQ(file.entry.mode, 0444U);
 }
 
-TEST_F(KernelFileTest, IsNoneThatIsEmptyOrHasAPage) {
+TEST_F(KernelFileTest, ExcludesEmptyFilesAndThoseOfAPage) {
   put(root / "empty", "");
   put(root / "page", std::string(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), 'x'));
   const Tree tree = open_tree();
@@ -56,7 +56,7 @@ TEST_F(KernelFileTest, IsNoneThatIsEmptyOrHasAPage) {
   }
 }
 
-TEST_F(KernelFileTest, TellsNothingOfThisProcess) {
+TEST_F(KernelFileTest, RefusesFilesAboutThisProcess) {
   for (const char* name : {"environ", "maps", "mem", "status", "task/../maps"}) {
     EXPECT_EQ(word(open_to_read(everything, "/proc/self/" + std::string{name})), "permission_denied") << name;
   }

@@ -114,7 +114,7 @@ TEST_F(ReadTest, FindsTheStartOfAFileOfManyGigabytesWithoutReadingTheRest) {
   EXPECT_EQ(rest.to, std::uint64_t{1} << 40);
 }
 
-TEST_F(ReadTest, StopsWhereAFileWasCutMeanwhile) {
+TEST_F(ReadTest, StopsWhereAFileWasTruncated) {
   put(root / "f", "a\nb\n");
   const OpenFile file = open_to_read(tree, "f").value();
   const ByteRange bytes = find_lines(file.fd.get(), {.first = 2, .last = 9}, 1'000'000).value();
@@ -122,7 +122,7 @@ TEST_F(ReadTest, StopsWhereAFileWasCutMeanwhile) {
   EXPECT_EQ(bytes.to, 4U);
 }
 
-TEST_F(ReadTest, PassesOverTheHolesOfASparseFile) {
+TEST_F(ReadTest, SkipsHolesOfASparseFile) {
   constexpr std::uint64_t kSize = 1ULL << 42U;
   put(root / "f", "one\n");
   std::filesystem::resize_file(root / "f", kSize - 4);
@@ -141,7 +141,7 @@ TEST_F(ReadTest, StopsLookingForLines) {
             "cancelled");
 }
 
-TEST_F(ReadTest, LooksForLinesInSoManyBytesAndNoMore) {
+TEST_F(ReadTest, LimitsTheBytesSearchedForLines) {
   put(root / "f", std::string(600'000, 'x') + "\nend");
   const OpenFile file = open_to_read(tree, "f").value();
   const auto refused = find_lines(file.fd.get(), {.first = 2, .last = 2}, file.entry.size, 300'000);

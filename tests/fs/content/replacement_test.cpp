@@ -8,7 +8,7 @@
 namespace skiff::fs {
 namespace {
 
-/// The new text put together from the old one and the pieces; checks their order on the way.
+/// Builds the new text from the old one and the pieces, and checks their order.
 std::string rebuilt(std::string_view old_text, const Replaced& replaced) {
   std::string text;
   std::size_t at = 0;
@@ -48,7 +48,7 @@ TEST(Replacement, NamesTheEditThatDoesNotFindItsText) {
   EXPECT_EQ(made("b", {{.old = "", .replacement = "b"}}), "error: invalid_field /edits/0/old");
 }
 
-TEST(Replacement, LetsAnEditSeeWhatTheOnesBeforeItHaveMade) {
+TEST(Replacement, AppliesEditsToTheResultOfEarlierOnes) {
   EXPECT_EQ(made("a", {{.old = "a", .replacement = "bcd"}, {.old = "c", .replacement = "x"}}), "bxd");
   EXPECT_EQ(made("1abc2", {{.old = "b", .replacement = "BB"}, {.old = "aBBc", .replacement = ""}}), "12");
   EXPECT_EQ(made("ab", {{.old = "b", .replacement = "a"}, {.old = "a", .replacement = "b", .count = 2}}), "bb");

@@ -51,7 +51,7 @@ TEST_F(StagedFileTest, LeavesNothingBehindWhenItIsDropped) {
   EXPECT_EQ(names_in(root), Names{});
 }
 
-TEST_F(StagedFileTest, ReplacesOrRefusesAsItIsTold) {
+TEST_F(StagedFileTest, ReplacesOrRefusesExistingFilesAsRequested) {
   put(root / "f", "old");
   EXPECT_EQ(word(staged("new").publish("f", Existing::refuse)), "already_exists");
   EXPECT_EQ(get(root / "f"), "old");

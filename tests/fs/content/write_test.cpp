@@ -1,7 +1,7 @@
 #include "fs/content/write.hpp"
 
 #include <fcntl.h>
-#include <signal.h>  // NOLINT: SIGXFSZ's handling is set with POSIX's own
+#include <signal.h>  // NOLINT: POSIX's header, for the handling of SIGXFSZ
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -72,7 +72,7 @@ TEST_F(WriteTest, JudgesAConditionByItsForm) {
   EXPECT_EQ(names_in(root), (Names{"f", "new"}));
 }
 
-TEST_F(WriteTest, MakesNoDirectoriesForWhatIsRefused) {
+TEST_F(WriteTest, CreatesNoDirectoriesForARefusedWrite) {
   EXPECT_EQ(word(write_file(tree, "a/b/f", "x", if_match("*"))), "precondition_failed");
   EXPECT_FALSE(std::filesystem::exists(root / "a"));
   EXPECT_EQ(word(write_file(tree, "a/b/f", "x", new_only())), "ok");
@@ -192,7 +192,7 @@ TEST_F(WriteTest, KeepsModeAndOwnerOfWhatItReplaces) {
   EXPECT_EQ(mode_of("f"), 0600U);
 }
 
-TEST_F(WriteTest, SetsWhatItIsAskedTo) {
+TEST_F(WriteTest, SetsRequestedAttributes) {
   const FileTime time{std::chrono::nanoseconds{1'500'000'000'123'456'789}};
   ASSERT_TRUE(write_file(tree, "f", "x", {.attributes = {.mode = 02710, .modified = time}}));
   EXPECT_EQ(mode_of("f"), 02710U);
@@ -217,7 +217,7 @@ TEST_F(WriteTest, VerifiesTheChecksum) {
   EXPECT_EQ(word(write_file(tree, "f", "new", {.sha256 = Sha256::of("other")})), "checksum_mismatch");
   EXPECT_EQ(get(root / "f"), "old");
   EXPECT_EQ(word(write_file(tree, "f", "new", {.sha256 = Sha256::of("new")})), "ok");
-  // What comes to the descriptor directly counts too.
+  // Bytes that are written to the descriptor directly count, too.
   Writer writer = Writer::begin(tree, "f", {.sha256 = Sha256::of("abcdef")}).value();
   ASSERT_TRUE(writer.write(std::string{"abc"}));
   ASSERT_EQ(::write(writer.fd(), "def", 3), 3);
@@ -296,14 +296,14 @@ TEST_F(WriteTest, LeavesTheOldContentAndNothingElseOnAFullDisk) {
       if (result || result.error().code != Errc::no_space) return 3;
     }
     if (names_in(disk) != Names{"f"} || get(disk + "/f") != "old") return 4;
-    // Nothing of the failed ones takes room.
+    // The failed writes take no room.
     return write_file(*small, "g", std::string(900'000, 'x')) ? 0 : 5;
   });
   if (status == kNoMounts) GTEST_SKIP() << "nothing can be mounted here";
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(WriteTest, WritesTheSameWhereNoFileIsNameless) {
+TEST_F(WriteTest, WorksWithoutNamelessFiles) {
   const auto checks = [&] {
     put(root / "f", "old");
     {

@@ -38,7 +38,7 @@ TEST(Descend, RefusesLinksAndTheWayUp) {
   EXPECT_EQ(descend(top.get(), "file").error().code, Errc::path_not_found);
 }
 
-TEST(CleanPath, LeavesOutWhatLeadsNowhere) {
+TEST(CleanPath, LeavesOutEmptyPartsAndDots) {
   EXPECT_EQ(clean_path("./a//b/./c/").value(), "a/b/c");
   EXPECT_EQ(clean_path("").value(), "");
   EXPECT_EQ(clean_path("./").value(), "");
@@ -51,7 +51,7 @@ TEST(CleanPath, LeavesOutWhatLeadsNowhere) {
   EXPECT_EQ(clean_path(std::string(256, 'a')).error().code, Errc::name_too_long);
 }
 
-TEST(DirectoryAndName, PartsTheNameFromItsDirectory) {
+TEST(DirectoryAndName, SplitsTheNameFromItsDirectory) {
   EXPECT_EQ(directory_and_name("a/b/c").directory, "a/b");
   EXPECT_EQ(directory_and_name("a/b/c").name, "c");
   EXPECT_EQ(directory_and_name("c").directory, "");

@@ -22,7 +22,7 @@ class MadeDirectoriesTest : public test::Files {
   }
 };
 
-TEST_F(MadeDirectoriesTest, GoWithWhatTheyWereMadeFor) {
+TEST_F(MadeDirectoriesTest, AreRemovedUnlessKept) {
   {
     const MadeDirectories made = make_two();
     EXPECT_TRUE(std::filesystem::exists(root / "a" / "b"));
@@ -30,7 +30,7 @@ TEST_F(MadeDirectoriesTest, GoWithWhatTheyWereMadeFor) {
   EXPECT_FALSE(std::filesystem::exists(root / "a"));
 }
 
-TEST_F(MadeDirectoriesTest, StayWhenSomethingIsInThem) {
+TEST_F(MadeDirectoriesTest, StayIfNotEmpty) {
   {
     const MadeDirectories made = make_two();
     test::put(root / "a" / "f", "in use");

@@ -23,8 +23,8 @@ std::vector<NameKey> keys(std::initializer_list<const char*> names) {
   return made;
 }
 
-TEST(NameLock, LetsOneAtATimeAtAName) {
-  int inside = 0;  // on purpose not atomic: the lock is what makes it right
+TEST(NameLock, AdmitsOneHolderAtATime) {
+  int inside = 0;  // not atomic on purpose: the lock protects it
   int entered = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -41,7 +41,7 @@ TEST(NameLock, LetsOneAtATimeAtAName) {
   EXPECT_EQ(entered, 4000);
 }
 
-TEST(NameLock, IsWaitedForAsideByThePoolsJobs) {
+TEST(NameLock, SuspendsWaitingJobsOfAPool) {
   std::atomic<int> done = 0;
   {
     std::latch other_ran{1};
@@ -62,7 +62,7 @@ TEST(NameLock, IsWaitedForAsideByThePoolsJobs) {
   EXPECT_EQ(done, 8);
 }
 
-TEST(NameLock, HoldsUpNobodyAtAnotherName) {
+TEST(NameLock, DoesNotBlockOtherNames) {
   const NameLock one{keys({"a"})};
   const NameLock other{keys({"b"})};
   const NameLock elsewhere{{key("a", 2)}};
@@ -83,7 +83,7 @@ TEST(NameLock, TakesSeveralInAnyOrderWithoutADeadlock) {
   EXPECT_EQ(done, 2000);
 }
 
-TEST(NameLock, TakesANameThatIsGivenTwiceOnce) {
+TEST(NameLock, LocksARepeatedNameOnce) {
   {
     const NameLock lock{keys({"a", "a"})};
   }

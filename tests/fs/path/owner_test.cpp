@@ -27,9 +27,9 @@ class OwnerTest : public test::Files {
   }
 };
 
-TEST_F(OwnerTest, MakesThingsSomebodyElsesAndThenItsOwnAgain) {
+TEST_F(OwnerTest, CreatesFilesForAnotherUserAndThenItsOwn) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-  // Also where that user may make nothing.
+  // It also works where that user may create nothing.
   ASSERT_EQ(::chmod(root.c_str(), 0700), 0);
   {
     auto made = MadeFor::begin(12345, 23456, "d");
@@ -42,12 +42,12 @@ TEST_F(OwnerTest, MakesThingsSomebodyElsesAndThenItsOwnAgain) {
   EXPECT_EQ(look("d").st_gid, 23456U);
   EXPECT_EQ(look("own").st_uid, 0U);
   EXPECT_EQ(look("own").st_gid, ::getegid());
-  // With its rights.
+  // The agent uses its own rights again.
   ASSERT_EQ(::chmod((root / "d").c_str(), 0), 0);
   EXPECT_EQ(::mkdirat(directory.get(), "d/inside", 0755), 0);
 }
 
-TEST_F(OwnerTest, RefusesWhatItMayNot) {
+TEST_F(OwnerTest, RefusesAnotherUserWithoutPrivilege) {
   if (::geteuid() == 0) {
     test::expect_without([] { EXPECT_EQ(test::word(MadeFor::begin(1, 1, "d")), "permission_denied"); }, SYS_capset,
                          EPERM);
@@ -73,7 +73,7 @@ TEST_F(OwnerTest, ActsWithTheRightsOfAnotherUserAndThenItsOwnAgain) {
     EXPECT_EQ(errno, EACCES);
     EXPECT_EQ(::mkdirat(directory.get(), "shared/d", 0755), 0);
     EXPECT_EQ(::fchownat(directory.get(), "shared/d", 1, 1, 0), -1);
-    // Who makes something for somebody else meanwhile has no more rights.
+    // Creating for another user meanwhile gives no more rights.
     for (const auto& [uid, gid] : {std::pair{1U, 1U}, {0U, 0U}, {asker.uid, 0U}}) {
       EXPECT_EQ(test::word(MadeFor::begin(uid, gid, "d")), "permission_denied");
     }
@@ -89,7 +89,7 @@ TEST_F(OwnerTest, ActsWithTheRightsOfAnotherUserAndThenItsOwnAgain) {
   EXPECT_EQ(look("own/d").st_uid, 0U);
 }
 
-TEST_F(OwnerTest, ActsForNobodyWhereItMayNot) {
+TEST_F(OwnerTest, RefusesToActAsAnotherUserWithoutPrivilege) {
   EXPECT_EQ(test::word(ActingAs::begin({.uid = ::geteuid(), .gid = 1}, "d")), "permission_denied");
   if (::geteuid() == 0) {
     for (const long call : {SYS_capset, SYS_setgroups}) {

@@ -5,7 +5,7 @@
 namespace skiff::fs {
 namespace {
 
-TEST(TemporaryName, IsNobodyElses) {
+TEST(TemporaryName, IsUnique) {
   EXPECT_NE(temporary_name(), temporary_name());
   EXPECT_TRUE(temporary_name().starts_with(".skiff-"));
   EXPECT_TRUE(is_temporary(temporary_name()));
@@ -16,7 +16,7 @@ TEST(TemporaryName, IsNobodyElses) {
   }
 }
 
-TEST(TemporaryName, SaysWhatItsBearerBecomes) {
+TEST(TemporaryName, TellsWhetherTheFileReplacesAnother) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(becomes("a/" + temporary_name(Becomes::replacement)), Becomes::replacement);
     EXPECT_EQ(becomes(temporary_name(Becomes::something_new)), Becomes::something_new);

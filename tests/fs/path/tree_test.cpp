@@ -27,7 +27,7 @@ class TreeTest : public test::Files {
  public:
   Tree tree = open_tree();
 
-  /// The content of what the path opens, or the error's word.
+  /// The content of the file at `path`, or the name of the error.
   std::string read(std::string_view path) const { return read(tree, path); }
   static std::string read(const Tree& from, std::string_view path) {
     const auto file = from.open_file(path, O_RDONLY);
@@ -76,7 +76,7 @@ TEST_F(TreeTest, FindsARemovedRootUnderItsNameAgainAndFollowsNoLink) {
   EXPECT_EQ(read(again, "f"), "x") << "what lives stays";
 }
 
-TEST_F(TreeTest, OfARootAgentTakesNothingFromADirectoryOfOthers) {
+TEST_F(TreeTest, ReopensNothingInADirectoryThatOthersMayWrite) {
   if (::geteuid() != 0) GTEST_SKIP() << "what is not root runs its commands as itself";
   stdfs::remove_all(library);
   stdfs::create_directory(library);
@@ -102,7 +102,7 @@ TEST_F(TreeTest, TakesTheRealPathOfARootReachedByALinkToo) {
   EXPECT_EQ(read(aliased, (root / "f").string()), "x");
 }
 
-TEST_F(TreeTest, RefusesARootThatIsNoDirectory) {
+TEST_F(TreeTest, RefusesARootThatIsNotADirectory) {
   put(root / "f", "x");
   EXPECT_EQ(word(Tree::open({.path = (root / "f").string()})), "path_not_found");
   EXPECT_EQ(word(Tree::open({.path = (root / "none").string()})), "path_not_found");
@@ -148,7 +148,7 @@ TEST_F(TreeTest, FollowsLinksThatStayInside) {
   EXPECT_EQ(word(tree.open_directory("folder")), "ok");
 }
 
-TEST_F(TreeTest, LeadsThroughNoLinkWhereNoneIsWanted) {
+TEST_F(TreeTest, FollowsNoLinkIfToldNotTo) {
   stdfs::create_directories(root / "a/b");
   put(root / "a/b/c", "hello");
   stdfs::create_directory_symlink("a", root / "way");
@@ -205,7 +205,7 @@ TEST_F(TreeTest, EndsAtLoopsAndLongChainsOfLinks) {
   EXPECT_EQ(read("link30"), "end");
 }
 
-TEST_F(TreeTest, IsNotLedAstrayByAPathThatGoesUpAndDownForEver) {
+TEST_F(TreeTest, EndsOnAPathThatGoesUpAndDownForEver) {
   stdfs::create_directories(root / "a/b/c/d/e/f/g/h");
   for (int i = 0; i < 8; ++i)
     stdfs::create_symlink(i == 0 ? "h/.." : "l" + std::to_string(i - 1) + "/../g/l" + std::to_string(i - 1),
@@ -249,7 +249,7 @@ TEST_F(TreeTest, ReadsRegularFilesOnly) {
 
 TEST_F(TreeTest, DoesNotEvenOpenAFifo) {
   ASSERT_EQ(::mkfifo((root / "fifo").c_str(), 0666), 0);
-  // Opening one wakes who waits at its other end.
+  // Opening a FIFO would wake the process at its other end.
   const UniqueFd events{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
   ASSERT_GE(::inotify_add_watch(events.get(), (root / "fifo").c_str(), IN_OPEN), 0);
   for (const int flags : {O_RDONLY, O_WRONLY}) EXPECT_EQ(word(tree.open_file("fifo", flags)), "not_a_regular_file");
@@ -259,7 +259,7 @@ TEST_F(TreeTest, DoesNotEvenOpenAFifo) {
   EXPECT_GT(::read(events.get(), buffer.data(), buffer.size()), 0) << "and that would have been seen";
 }
 
-TEST_F(TreeTest, TellsAMissingThingFromAFileInTheWay) {
+TEST_F(TreeTest, DistinguishesAMissingEntryFromAFileInTheWay) {
   put(root / "f", "x");
   EXPECT_EQ(read("none"), "error: path_not_found");
   EXPECT_EQ(read("none/x"), "error: path_not_found");
@@ -284,7 +284,7 @@ TEST_F(TreeTest, TakesNamesOf255BytesAndOfAnyBytes) {
   EXPECT_EQ(locate(std::string_view{"a\0/../../b", 10}), "invalid_field");
 }
 
-TEST_F(TreeTest, LocatesWhatIsThereAndWhatIsNot) {
+TEST_F(TreeTest, LocatesExistingAndMissingEntries) {
   stdfs::create_directory(root / "a");
   const auto location = tree.locate("a/new", Links::follow);
   ASSERT_TRUE(location);
@@ -343,7 +343,7 @@ TEST_F(TreeTest, RefusesChangesBelowARootThatCanOnlyBeRead) {
   EXPECT_EQ(test::names_in(library), std::set<std::string>{"book"});
 }
 
-TEST_F(TreeTest, KnowsAReadOnlyRootInsideAnotherByWhateverPath) {
+TEST_F(TreeTest, ProtectsAReadOnlyRootInsideAnotherByAnyPath) {
   stdfs::create_directories(root / "vendor/lib");
   stdfs::create_symlink("vendor", root / "link");
   put(root / "vendor/lib/f", "x");
@@ -435,7 +435,8 @@ TEST_F(TreeTest, NeverLeavesTheRootWhileADirectoryIsMovedUpAndDown) {
   stdfs::create_directories(root / "a/b/c");
   stdfs::create_directories(root / "x");
   put(root / "secret", "inside");
-  // From "a/b/c" three steps up are the root; from "x/c", where it is now and then, they would be above it.
+  // From "a/b/c" three steps up lead to the root; from "x/c", where the directory is at times, they would lead above
+  // it.
   std::atomic<bool> stop = false;
   std::thread mover{[&] {
     while (!stop) {

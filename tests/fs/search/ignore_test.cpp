@@ -118,7 +118,7 @@ TEST(Ignore, GivesTheRepositorysOwnRulesTheLastWord) {
   EXPECT_TRUE(is_ignored(scope.get(), "a.bak", false));
 }
 
-/// git itself is the oracle: random rules in nested files, and which of the files it would track.
+/// Compares with git on random rules in nested files.
 TEST(Ignore, AgreesWithGitOnRandomTrees) {
   if (std::system("git --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no git";
   unsigned seed = 11;

@@ -51,7 +51,7 @@ TEST(LineMatcher, FoldsCaseAsUnicodeDoes) {
             "0-4");
 }
 
-TEST(LineMatcher, RefusesWhatIsNoPattern) {
+TEST(LineMatcher, RefusesInvalidPatterns) {
   for (const char* pattern : {"", "(", "a)b(", "[", "*", "a\nb", "\\", "(?<x", "a{1001}"}) {
     const auto matcher = LineMatcher::compile({.text = pattern});
     ASSERT_FALSE(matcher) << pattern;
@@ -86,7 +86,7 @@ TEST(LineMatcher, KnowsWhatEachMatchHolds) {
   EXPECT_EQ(required_literal("abcs?x", true), "abc");
 }
 
-/// RE2 alone is the oracle: random expressions on random lines.
+/// Compares with RE2 alone on random expressions and random lines.
 TEST(LineMatcher, FindsWhatRe2FindsWithoutThePrefilter) {
   unsigned seed = 3;
   const auto next = [&seed](unsigned below) {

@@ -69,7 +69,7 @@ TEST(LineSearch, LeavesBinaryFilesOut) {
   const std::string zero{"x\0x", 3};
   EXPECT_EQ(search_text(zero, "x").end, LineSearch::End::binary);
   EXPECT_TRUE(search_text("match x\n" + zero, "x").matches.empty());
-  // As ripgrep does: what came in a block before the one with the zero byte has been told.
+  // Like ripgrep it reports matches in blocks before the one with the zero byte.
   const LineAnswer late = search_text("x\n" + std::string(200'000, '\n') + zero, "x");
   EXPECT_EQ(late.end, LineSearch::End::binary);
   EXPECT_EQ(late.matches.size(), 1U);
@@ -102,7 +102,7 @@ TEST(LineSearch, SearchesLinesThatNoBufferHolds) {
   EXPECT_EQ(answer.matches[1].column, 1U);
 }
 
-TEST(LineSearch, FindsWhatLiesAcrossTheBordersOfItsWindows) {
+TEST(LineSearch, FindsMatchesAcrossWindows) {
   for (std::size_t before = (std::size_t{1} << 20U) - 12; before < (std::size_t{1} << 20U) + 6; ++before) {
     const LineAnswer answer = search_text(std::string(before, 'a') + "needle" + std::string(100, 'b'), "needle");
     ASSERT_EQ(answer.matches.size(), 1U) << before;
@@ -122,7 +122,7 @@ TEST(LineSearch, StopsWhenTheSinkDoesAndReadsNoMoreThanAllowed) {
   EXPECT_EQ(calls, 2);
 }
 
-/// The plainest way to do the same.
+/// A plain search, as the reference.
 std::vector<LineMatch> plainly(std::string_view content, std::string_view wanted, unsigned before, unsigned after) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < content.size();) {

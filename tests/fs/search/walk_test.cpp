@@ -147,7 +147,7 @@ TEST(Walk, StopsOnSeveralThreadsToo) {
   }
 }
 
-/// How many descriptors this process has open.
+/// The number of open descriptors of this process.
 std::size_t open_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) ++count;
@@ -179,13 +179,13 @@ TEST(Walk, KeepsFewDescriptorsOpenInDeepTrees) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(Walk, CountsWhatItCantRead) {
+TEST(Walk, CountsUnreadableEntries) {
   const test::ScratchTree tree;
   tree.write("closed/x");
   tree.write("open/x");
   ASSERT_EQ(tree.shell("chmod 0 closed && chmod 755 ."), 0);
   const UniqueFd top = tree.open();
-  // Root may read everything: this thread looks at files as somebody else.
+  // Root may read everything, so this thread acts as another user.
   const bool is_root = ::geteuid() == 0;
   if (is_root) ::setfsuid(65534);
   Paths found;

@@ -99,7 +99,7 @@ TEST(Wildcard, SaysWhereNothingCanMatch) {
   EXPECT_TRUE(may("*/x/y", "a/x"));
 }
 
-/// What the two loops compute, said in the plainest way. Exponential.
+/// The plain definition of what the two loops compute; it takes exponential time.
 bool slowly(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern.starts_with("**/") && slowly(pattern.substr(3), text)) return true;

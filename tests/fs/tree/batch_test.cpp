@@ -48,7 +48,7 @@ class BatchTest : public test::Files {
 
   std::string all(std::vector<Operation> operations) const { return word(run_all(tree, operations)); }
 
-  /// Every name below the root, with the content of files.
+  /// All names below the root, with the content of files.
   std::set<std::string> state() const {
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator{root}) {
@@ -57,7 +57,7 @@ class BatchTest : public test::Files {
     }
     return found;
   }
-  /// That the batch fails so, and that nothing is left of it.
+  /// Expects that the batch fails with `error` and leaves no change.
   void expect_undone(std::vector<Operation> operations, const std::string& error) const {
     const std::set<std::string> before = state();
     EXPECT_EQ(all(std::move(operations)), error);
@@ -67,7 +67,7 @@ class BatchTest : public test::Files {
   Tree tree = open_tree();
 };
 
-TEST_F(BatchTest, DoesAllItIsAsked) {
+TEST_F(BatchTest, RunsAllOperations) {
   ASSERT_EQ(::chmod((root / "a").c_str(), 0741), 0);
   const std::vector<Operation> operations{write_one("a", "new a"),
                                           write_one("x/new", "new"),
@@ -129,7 +129,7 @@ TEST_F(BatchTest, DoesNothingWhenACheckFails) {
 }
 
 TEST_F(BatchTest, UndoesWhatWasDoneWhenARenameFails) {
-  // Known only when it is tried: a directory can't be moved into itself.
+  // This fails only when it runs: a directory cannot be moved into itself.
   const Operation bad = move_one("full", "full/in/x");
   put(root / "f", "f\n");
   expect_undone({write_one("a", "new a"), write_one("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
@@ -172,7 +172,7 @@ TEST_F(BatchTest, IsBoundedAndMayBeEmpty) {
   EXPECT_EQ(all(std::vector<Operation>(501, write_one("x", ""))), "invalid_field");
 }
 
-TEST_F(BatchTest, DoesEachByItselfWhenAsked) {
+TEST_F(BatchTest, RunsEachOperationByItselfIfRequested) {
   const std::vector<Operation> operations{write_one("a", "x"),    edit_one("b", "none", "x"), remove_one("c"),
                                           remove_one("none"),     move_one("d", "e"),         write_one("a", "again"),
                                           edit_one("b", "b", "B")};
@@ -204,7 +204,7 @@ TEST_F(BatchTest, IsOneStepForOtherWritersWithConditions) {
   EXPECT_EQ(get(root / "one"), get(root / "two"));
 }
 
-TEST_F(BatchTest, ThatIsStoppedChangesNothing) {
+TEST_F(BatchTest, ChangesNothingWhenStopped) {
   std::stop_source source;
   source.request_stop();
   const std::vector<Operation> operations{write_one("a", "x"), write_one("new", "x")};

@@ -93,7 +93,7 @@ TEST_F(ChangeTest, Removes) {
   EXPECT_EQ(word(remove(tree, book)), "permission_denied");
 }
 
-TEST_F(ChangeTest, RemovesOnlyWhatWasMeant) {
+TEST_F(ChangeTest, RemovesOnlyUnderItsConditions) {
   put(root / "f", "x");
   EXPECT_EQ(word(remove(tree, "f", Contents::refuse, if_match("\"m-1-2-3-4\""))), "precondition_failed");
   EXPECT_EQ(word(remove(tree, "f", Contents::refuse, if_match(tag("f")))), "ok");
@@ -194,7 +194,7 @@ TEST_F(ChangeTest, LeavesNothingOfACopyThatFails) {
   EXPECT_EQ(names_in(root), Names{"a"});
 }
 
-TEST_F(ChangeTest, MovesAndCopiesOnlyWhatWasMeant) {
+TEST_F(ChangeTest, MovesAndCopiesOnlyUnderTheirConditions) {
   put(root / "f", "x");
   const Transfer stale{.conditions = if_match("\"h-00\"")};
   EXPECT_EQ(word(move(tree, "f", "g", stale)), "precondition_failed");

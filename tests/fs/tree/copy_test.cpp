@@ -61,7 +61,7 @@ TEST_F(CopyTreeTest, CopiesNothingOfTheKernelsThatIsPrivate) {
   EXPECT_EQ(get(root / "out"), get("/proc/version"));
 }
 
-TEST_F(CopyTreeTest, StopsWhereItIs) {
+TEST_F(CopyTreeTest, StopsWhenRequested) {
   std::filesystem::create_directories(root / "from/inside");
   put(root / "from/inside/f", "x");
   std::stop_source source;
@@ -139,7 +139,7 @@ TEST_F(CopyTreeTest, CountsWhatIsNeitherFileDirectoryNorLink) {
   EXPECT_EQ(get(root / "taken"), "y");
 }
 
-TEST_F(CopyTreeTest, RefusesWhatTheKernelTellsOfThisProcessAlone) {
+TEST_F(CopyTreeTest, RefusesKernelFilesAboutThisProcess) {
   EXPECT_EQ(copy("/proc/self/environ", "copy"), "permission_denied");
   EXPECT_EQ(copy("/proc/version", "other"), "ok");
 }

@@ -19,7 +19,7 @@ class DirectoryToFillTest : public test::Files {
   [[nodiscard]] bool is_there(const char* path) const { return std::filesystem::exists(root / path); }
 };
 
-TEST_F(DirectoryToFillTest, GoesWithAllThatWasMadeUnlessItIsKept) {
+TEST_F(DirectoryToFillTest, IsRemovedUnlessKept) {
   for (const char* path : {"a", "a/b/c", "a/b/"}) {
     {
       const auto directory = opened(path);
@@ -36,7 +36,7 @@ TEST_F(DirectoryToFillTest, GoesWithAllThatWasMadeUnlessItIsKept) {
   EXPECT_FALSE(is_there("a/b/c"));
 }
 
-TEST_F(DirectoryToFillTest, StaysIfItWasThere) {
+TEST_F(DirectoryToFillTest, StaysIfItExistedBefore) {
   std::filesystem::create_directory(root / "a");
   for (const char* path : {"a", "", "."}) {
     const auto directory = opened(path);
@@ -44,7 +44,7 @@ TEST_F(DirectoryToFillTest, StaysIfItWasThere) {
   EXPECT_TRUE(is_there("a"));
 }
 
-TEST_F(DirectoryToFillTest, StaysIfSomebodyUsesIt) {
+TEST_F(DirectoryToFillTest, StaysIfInUse) {
   {
     const auto directory = opened("a/b");
     test::put(root / "a" / "f", "in use");
@@ -53,7 +53,7 @@ TEST_F(DirectoryToFillTest, StaysIfSomebodyUsesIt) {
   EXPECT_FALSE(is_there("a/b"));
 }
 
-TEST_F(DirectoryToFillTest, IsNotWhatHasGotItsName) {
+TEST_F(DirectoryToFillTest, LeavesADirectoryThatReplacedIt) {
   {
     const auto directory = opened("a");
     std::filesystem::rename(root / "a", root / "moved");
@@ -62,7 +62,7 @@ TEST_F(DirectoryToFillTest, IsNotWhatHasGotItsName) {
   EXPECT_TRUE(is_there("a"));
 }
 
-TEST_F(DirectoryToFillTest, CanNotBeWhatIsNone) {
+TEST_F(DirectoryToFillTest, MustBeADirectory) {
   test::put(root / "f", "");
   std::filesystem::create_symlink("nowhere", root / "link");
   EXPECT_EQ(DirectoryToFill::open(tree, "f").error().code, Errc::not_a_directory);

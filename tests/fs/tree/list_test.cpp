@@ -26,7 +26,7 @@ class ListTest : public test::Files {
     for (const Listed& entry : page->entries) all.push_back(entry.path);
     return all;
   }
-  /// All pages, each as long as `limit`, and how many there were.
+  /// The entries of all pages of `limit` entries, and the number of pages.
   std::pair<NameList, std::size_t> pages(std::string_view path, ListOptions options) const {
     NameList all;
     for (std::size_t count = 1;; ++count) {
@@ -38,7 +38,7 @@ class ListTest : public test::Files {
       if (count > 10'000) return {{"never ends"}, count};
     }
   }
-  /// Some hundred files and directories, with names that sort differently by bytes and by path.
+  /// Creates some hundred files and directories, with names that sort differently by bytes and by path.
   NameList make_forest() const {
     std::mt19937 random{7};
     std::vector<std::filesystem::path> directories{root};
@@ -55,7 +55,7 @@ class ListTest : public test::Files {
       }
       made.push_back((in / name).lexically_relative(root));
     }
-    // By names, not by bytes of the whole path: what is in a directory follows it at once.
+    // Sort by names, not by the bytes of the whole path: a directory's entries follow it.
     const auto by_names = [](std::string path) {
       std::ranges::replace(path, '/', '\0');
       return path;
@@ -89,7 +89,7 @@ TEST_F(ListTest, TellsWhatEachEntryIs) {
   EXPECT_TRUE(list(tree, ".", {.tags = false})->entries[0].tag.empty());
 }
 
-TEST_F(ListTest, RefusesWhatIsNoDirectory) {
+TEST_F(ListTest, RefusesAFile) {
   put(root / "f", "x");
   std::filesystem::create_directory_symlink("../outside", root / "out");
   EXPECT_EQ(names("f"), NameList{"error: not_a_directory"});
@@ -159,7 +159,7 @@ TEST_F(ListTest, GoesOnAfterANameThatIsGone) {
   EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "z"}), NameList{});
 }
 
-TEST_F(ListTest, StopsWhenNobodyWantsItAnyMore) {
+TEST_F(ListTest, StopsWhenRequested) {
   std::stop_source source;
   source.request_stop();
   EXPECT_EQ(list(tree, ".", {.stop = source.get_token()}).error().code, Errc::cancelled);
@@ -176,11 +176,11 @@ TEST_F(ListTest, StopsAtADepthAndSaysSo) {
   EXPECT_FALSE(list(tree, ".")->too_deep);
 }
 
-TEST_F(ListTest, GivesTheNameOfADirectoryThatItMayNotLookInto) {
+TEST_F(ListTest, ListsAnUnreadableDirectory) {
   std::filesystem::create_directories(root / "closed/in");
   ASSERT_EQ(::chmod((root / "closed").c_str(), 0), 0);
   ASSERT_EQ(::chmod(root.c_str(), 0755), 0);
-  // Root may read everything: for this thread's look it is somebody else (setfsuid(2)); others are that already.
+  // Root may read everything, so this thread acts as another user (setfsuid(2)).
   ::setfsuid(12345);
   EXPECT_EQ(names(".", {.depth = Depth::all}), NameList{"closed"});
   ::setfsuid(::geteuid());

@@ -15,7 +15,7 @@ std::vector<std::string> texts_of(const NameBatch& batch) {
   return all;
 }
 
-/// Names that have much in common, of all lengths and bytes.
+/// Similar names of all lengths and bytes.
 std::vector<std::string> odd_names(std::size_t count) {
   std::mt19937 random{11};
   std::vector<std::string> names;

@@ -25,7 +25,7 @@ class RemoveTreeTest : public test::Files {
   std::string remove(const std::string& name) const { return word(remove_tree(tree, directory.get(), name)); }
 };
 
-TEST_F(RemoveTreeTest, StopsWhereItIs) {
+TEST_F(RemoveTreeTest, StopsWhenRequested) {
   std::filesystem::create_directories(root / "a/b");
   put(root / "a/b/f", "x");
   std::stop_source source;
@@ -67,7 +67,7 @@ TEST_F(RemoveTreeTest, RemovesThousandsOfFilesInOneDirectory) {
 }
 
 TEST_F(RemoveTreeTest, RemovesDirectoriesOfAnyDepth) {
-  // Deeper than any path can name, and than the removal holds descriptors however often it begins at the top again.
+  // The tree is deeper than the longest path, and deeper than the descriptors that the removal holds.
   const std::string name(200, 'd');
   std::filesystem::create_directory(root / "deep");
   UniqueFd at{::open((root / "deep").c_str(), O_PATH | O_CLOEXEC)};

@@ -38,7 +38,7 @@ TEST(WatchLog, NumbersItsEvents) {
   EXPECT_EQ(log.after(4, 0).size(), 0U);
 }
 
-TEST(WatchLog, TellsWhenACursorIsGoneOrUnknown) {
+TEST(WatchLog, ReportsAGoneOrUnknownCursor) {
   WatchLog log{3, 1};
   for (const char* name : {"a", "b", "c", "d", "e"}) log.add({.type = Type::created, .path = name});
   EXPECT_EQ(told(log, 2), (Lines{"3 created c", "4 created d", "5 created e"}));
@@ -59,7 +59,7 @@ TEST(WatchLog, PairsTheHalvesOfARenameInTheirPlace) {
   EXPECT_FALSE(log.deadline());
 }
 
-TEST(WatchLog, GivesUpAfterAWhile) {
+TEST(WatchLog, ExpiresHalvesOfRenames) {
   WatchLog log{10, 1};
   log.hold(7, {.type = Type::deleted, .path = "a"}, kLater);
   EXPECT_TRUE(log.expire(kStart).empty());

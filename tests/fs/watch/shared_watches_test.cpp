@@ -15,7 +15,7 @@ namespace {
 
 using Events = std::vector<WatchEvent>;
 
-/// A directory, its watches, and a reader's way to them.
+/// A directory and its watches.
 struct Fixture {
   explicit Fixture(Executor on, DirectoryWatches::Limits limits = {}) : executor{on}, watches{on, pool, limits} {}
 

@@ -39,7 +39,7 @@ class WatchTest : public ::testing::Test {
     watch_.emplace(std::move(*opened));
     cursor_ = watch_->newest();
   }
-  /// Takes what is in the queue; what is held for the other half of a rename is given up.
+  /// Takes the events from the queue, and expires halves of renames.
   Events take() {
     while (watch_->drain(Watch::Clock::now() + std::chrono::hours{1}).value()) {
     }
@@ -186,7 +186,7 @@ TEST_F(WatchTest, TellsWhatWasMadeBeforeANewDirectoryWasWatched) {
 
 TEST_F(WatchTest, MissesAndRepeatsNothingOfATreeThatGrowsMeanwhile) {
   start();
-  // Made while the watch is drained, by another process, so that every interleaving happens now and then.
+  // Another process creates the tree while the watch is drained, so that all interleavings happen at times.
   const std::string script =
       "for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do mkdir -p d$i/e$j/f && : >d$i/e$j/f/x && : >d$i/e$j/y;"
       " done; done; : >done";
@@ -225,7 +225,8 @@ TEST_F(WatchTest, ForgetsDirectoriesThatAreRemoved) {
 TEST_F(WatchTest, TellsThatEventsWereLostAndGoesOn) {
   tree_.directory("a");
   start({.recursive = true, .most_events = 100'000});
-  // More than fs.inotify.max_queued_events, without a drain. Links to one inode are cheap, and each makes two events.
+  // Make more events than fs.inotify.max_queued_events, without a drain. Links to one inode are cheap, and each makes
+  // two events.
   std::size_t most = 16'384;
   std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> most;
   ASSERT_LE(most, 100'000U);

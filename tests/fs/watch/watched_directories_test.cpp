@@ -19,7 +19,7 @@ class WatchDirectoriesTest : public ::testing::Test {
     directories_.emplace(inotify_, top_, "top", most, true);
     started_ = directories_->start({});
   }
-  /// The number of the watch of that directory: asking for it again gives the same.
+  /// The number of the directory's watch; a second call returns the same.
   int watch_of(const std::string& name) {
     return ::inotify_add_watch(inotify_.get(), (tree_ / name).c_str(), IN_ONLYDIR | IN_MASK_ADD | IN_CREATE);
   }

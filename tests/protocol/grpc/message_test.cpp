@@ -14,7 +14,7 @@ TEST(GrpcMessages, PrefixIsFiveBytes) {
   EXPECT_EQ(grpc_prefix(0x01020304), std::string("\0\x01\x02\x03\x04", 5));
 }
 
-TEST(GrpcMessages, ComeOutHoweverTheyAreCut) {
+TEST(GrpcMessages, AreParsedHoweverTheyAreSplit) {
   const std::string bytes = framed("one") + framed("") + framed("three");
   for (std::size_t step = 1; step <= bytes.size(); ++step) {
     GrpcMessages messages{16};
@@ -33,7 +33,7 @@ TEST(GrpcMessages, ComeOutHoweverTheyAreCut) {
   }
 }
 
-TEST(GrpcMessages, RefusesWhatIsTooLargeBeforeItHasCome) {
+TEST(GrpcMessages, RefuseALargeMessageByItsPrefix) {
   GrpcMessages messages{3};
   messages.feed(framed("abc") + grpc_prefix(4));
   EXPECT_EQ(**messages.next(), "abc");

@@ -14,12 +14,12 @@ TEST(AcceptedTypes, AreInTheOrderOfTheirWeights) {
   EXPECT_EQ(accepted_types("a/b; charset=utf-8 ; q=0.1,c/d;q=0.1"), (Types{"a/b", "c/d"}));
 }
 
-TEST(AcceptedTypes, AreNoneThatTheClientRefuses) {
+TEST(AcceptedTypes, ExcludeRefusedTypes) {
   EXPECT_EQ(accepted_types("a/b;q=0, c/d;q=0.000"), Types{});
   EXPECT_EQ(accepted_types(", ,;q=1"), Types{});
 }
 
-TEST(AcceptedTypes, HaveTheFullWeightWhereItCanNotBeRead) {
+TEST(AcceptedTypes, HaveFullWeightIfMalformed) {
   EXPECT_EQ(accepted_types("a/b;q=0.5, c/d;q=high"), (Types{"c/d", "a/b"}));
 }
 

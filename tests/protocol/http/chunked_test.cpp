@@ -14,7 +14,7 @@ struct Decoded {
   Headers trailers;
 };
 
-/// Decodes `bytes` given in pieces that end at `cut`, and nothing when they are refused.
+/// Decodes `bytes`, split at `cut`; empty when they are refused.
 std::optional<Decoded> decode_chunked(std::string_view bytes, std::size_t cut) {
   ChunkedDecoder decoder;
   Decoded decoded;
@@ -37,7 +37,7 @@ std::optional<Decoded> decode_chunked(std::string_view bytes, std::size_t cut) {
   return decoded;
 }
 
-TEST(ChunkedDecoder, GivesTheSameWhereverTheBodyIsCut) {
+TEST(ChunkedDecoder, DecodesTheSameHoweverTheBodyIsSplit) {
   constexpr std::string_view kBody =
       "3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n1\r\n\n\r\n000\r\nT: v \r\nU:\r\n\r\nNEXT";
   for (std::size_t cut = 0; cut <= kBody.size(); ++cut) {

@@ -24,7 +24,7 @@ using test::RawClient;
 using test::Served;
 using test::TestServer;
 
-/// Answers with what came, streamed if asked to.
+/// Answers with the request's data, streamed on request.
 Task<> answer_with_host(HttpExchange& exchange) {
   auto body = co_await exchange.read_body(1024 * 1024);
   std::string text = exchange.request().method + " " + exchange.request().host + " ";
@@ -108,7 +108,7 @@ CO_TEST(HttpClient, ConnectsAgainWhenTheServerHasClosed) {
     auto reply = co_await client.request({});
     EXPECT_TRUE(reply.has_value());
     while (server.server.connections() > 0) {
-      // Another connection's end is an event to wait for: that server closes it at the same age.
+      // Wait for the end of another connection: the server closes it at the same age.
       RawClient other = co_await test::dial(executor, server.address);
       EXPECT_TRUE(co_await other.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
       co_await other.read_all();
@@ -119,7 +119,7 @@ CO_TEST(HttpClient, ConnectsAgainWhenTheServerHasClosed) {
   co_await server.server.stop();
 }
 
-/// Plays the server: reads a request's head, then writes what it was given, one text for each connection.
+/// Plays a server: reads a request's head, then writes the next of `answers`, one for each connection.
 Task<> play(Executor executor, std::shared_ptr<std::deque<std::string>> answers, Stream stream) {
   RawClient connection{std::move(stream)};
   const std::string answer = answers->front();
@@ -166,7 +166,7 @@ CO_TEST(HttpClient, ReadsEveryKindOfAnswer) {
   co_await server.stop();
 }
 
-/// Answers the first request of a connection, and closes it when the second has come.
+/// Answers the first request of a connection, and closes it at the second.
 Task<> answer_the_first(std::shared_ptr<std::vector<std::string>> methods, Stream stream) {
   RawClient connection{std::move(stream)};
   for (int i = 0; i < 2; ++i) {
@@ -177,7 +177,7 @@ Task<> answer_the_first(std::shared_ptr<std::vector<std::string>> methods, Strea
   }
 }
 
-CO_TEST(HttpClient, SendsAgainOnlyWhatMayBeDoneTwice) {
+CO_TEST(HttpClient, RepeatsOnlyIdempotentRequests) {
   auto methods = std::make_shared<std::vector<std::string>>();
   TaskGroup tasks{executor};
   auto listener = Listener::open(executor, Address::ip("127.0.0.1", 0).value()).value();
@@ -256,7 +256,7 @@ constexpr const char* kCutInChunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunk
 constexpr const char* kCutBetweenChunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
 constexpr const char* kWhole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde";
 
-CO_TEST(HttpClient, CallsACutAnswerABrokenConnectionAndAsksOnceMore) {
+CO_TEST(HttpClient, RepeatsARequestWhoseAnswerWasTruncated) {
   for (const char* cut : {kCutByLength, kCutInChunk, kCutBetweenChunks}) {
     PlayedServer server{executor, {cut, kWhole}};
     HttpClient client{executor, to(server.listener->address())};
@@ -286,7 +286,7 @@ CO_TEST(HttpClient, RepeatsNoPostWhoseAnswerWasCut) {
   co_await server.stop();
 }
 
-CO_TEST(HttpClient, TellsOfAStreamThatItWasCut) {
+CO_TEST(HttpClient, ReportsATruncatedStream) {
   for (const char* cut : {kCutByLength, kCutInChunk, kCutBetweenChunks}) {
     PlayedServer server{executor, {cut}};
     HttpClient client{executor, to(server.listener->address())};
@@ -318,7 +318,7 @@ CO_TEST(HttpClient, GivesUpOnAServerThatDoesNotAnswer, Served<say_nothing>& serv
 
 Task<Result<std::vector<Address>>> two_addresses(std::string host, std::uint16_t port) {
   EXPECT_EQ(host, "box.test");
-  // Nobody listens on the first: it was free a moment ago on an address that nothing here uses.
+  // No server listens on the first address, which nothing here uses.
   std::vector<Address> found{Address::ip("127.0.0.2", port).value(), Address::ip("127.0.0.1", port).value()};
   co_return found;
 }
@@ -342,7 +342,7 @@ Task<Result<Stream>> dial_counting(Executor executor, Address address, int* coun
   co_return co_await connect(std::move(address), limit, executor);
 }
 
-CO_TEST(HttpClient, ConnectsByAnotherWay, Served<answer_with_host>& server) {
+CO_TEST(HttpClient, ConnectsByItsDialFunction, Served<answer_with_host>& server) {
   int dialled = 0;
   HttpClient client{executor, {.host = "box.test", .port = 80, .dial = [&](std::chrono::milliseconds limit) {
                                  return dial_counting(executor, server.address, &dialled, limit);
@@ -360,8 +360,8 @@ CO_TEST(HttpClient, ConnectsByAnotherWay, Served<answer_with_host>& server) {
   client.close();
 }
 
-CO_TEST(HttpClient, HandsOverWhatAProxyHasConnected) {
-  // A length in the answer to CONNECT means nothing (RFC 9110, 9.3.6).
+CO_TEST(HttpClient, HandsOverAProxysConnection) {
+  // A client ignores a length in the answer to CONNECT (RFC 9110, 9.3.6).
   PlayedServer server{executor,
                       {"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\nfrom behind",
                        "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"}};
@@ -425,7 +425,7 @@ Task<> signal_and_wait(HttpExchange& exchange, std::shared_ptr<Event> reached) {
   co_await exchange.peer_closed();
 }
 
-CO_TEST(HttpClient, MayGoAwayBeforeAndWhileItWaits) {
+CO_TEST(HttpClient, MayBeDestroyedBeforeAndWhileItWaits) {
   const auto reached = std::make_shared<Event>(executor);
   TestServer server{executor, [reached](HttpExchange& exchange) { return signal_and_wait(exchange, reached); }};
   for (const bool under_way : {false, true}) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Forwarder kAgent{.name = "i-1", .peer = "10.0.0.7", .scheme = "http", .prefix = "/v1/ports/80"};
 
-/// What goes on of a request with these fields, lines that end with CRLF.
+/// The forwarded fields of a request with `fields`, lines that end with CRLF.
 Headers request_with(const std::string& fields, std::string_view first = "GET / HTTP/1.1") {
   const std::string head = std::string{first} + "\r\nHost: box:7070\r\n" + fields + "\r\n";
   const auto request = parse_request_head(head, 1000);
@@ -71,7 +71,7 @@ TEST(ForwardedRequest, TakesUnderscoresForDashes) {
   EXPECT_FALSE(request_with("Connection: x-named\r\nX_Named: 1\r\n").contains("X_Named"));
 }
 
-TEST(ForwardedRequest, SaysWhereItCameFrom) {
+TEST(ForwardedRequest, NamesItsClient) {
   const Headers first = request_with("Forwarded: for=6.6.6.6\r\n");
   EXPECT_FALSE(first.contains("Forwarded"));
   EXPECT_EQ(first.get("Via"), "1.1 i-1");
@@ -81,7 +81,7 @@ TEST(ForwardedRequest, SaysWhereItCameFrom) {
   EXPECT_EQ(first.get("X-Forwarded-Prefix"), "/v1/ports/80");
 }
 
-TEST(ForwardedRequest, KeepsWhatAnotherForwarderSaid) {
+TEST(ForwardedRequest, KeepsFieldsOfAnotherForwarder) {
   const Headers second = request_with(
       "Via: 1.0 a\r\nVia: 1.1 b\r\nX-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2, 3.3.3.3\r\n"
       "X-Forwarded-Host: app\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Prefix:\r\n");
@@ -93,14 +93,14 @@ TEST(ForwardedRequest, KeepsWhatAnotherForwarderSaid) {
   EXPECT_EQ(second.find("X-Forwarded-Prefix"), std::optional<std::string_view>{""});
 }
 
-TEST(ForwardedRequest, CantBeMadeToHideWhereItCameFrom) {
+TEST(ForwardedRequest, CannotHideItsClient) {
   const Headers fields = request_with("Connection: X-Forwarded-For, Via, X-Forwarded-Host\r\n");
   EXPECT_EQ(fields.get("X-Forwarded-For"), "10.0.0.7");
   EXPECT_EQ(fields.get("X-Forwarded-Host"), "box:7070");
   EXPECT_EQ(fields.get("Via"), "1.1 i-1");
 }
 
-TEST(ForwardedRequest, BelievesNobodyBeforeTheFirst) {
+TEST(ForwardedRequest, TrustsNoFieldsBeforeTheFirstForwarder) {
   const auto request = parse_request_head(
       "GET / HTTP/1.1\r\nHost: box\r\nVia: 1.1 a\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Host: evil\r\n"
       "X-Forwarded-Proto: https\r\nX-Forwarded-Prefix: /evil\r\nX_Forwarded_For: 6.6.6.6\r\n\r\n",

@@ -108,7 +108,7 @@ CO_TEST(HttpInput, TellsWhetherABodyHasSomethingToRead) {
   }
 }
 
-/// Watches for the end, as a handler does that must learn when its client is gone.
+/// Watches for the end, like a handler that must notice when its client disconnects.
 Task<> watch(HttpInput* input) {
   while (!input->ended()) {
     auto filled = co_await input->fill(1024, kForever);
@@ -159,7 +159,7 @@ CO_TEST(HttpInput, TellsACutBodyFromAWholeOne) {
   }
 }
 
-CO_TEST(HttpInput, RefusesWhatComesOfABodyAfterItsEnd) {
+CO_TEST(HttpInput, RefusesBytesOfABodyAfterItsTimeIsOver) {
   for (const BodyFraming framing : {BodyFraming{BodyFraming::Kind::length, 10}, {BodyFraming::Kind::chunked, 0}}) {
     Pipe pipe{executor};
     std::array<char, 5> piece{};

@@ -24,7 +24,7 @@ HttpResponse page_of(Errc code, const std::string& message, unsigned status = 50
   return error_page(asked_with("text/html", method), status, {code, message}, "r-1");
 }
 
-TEST(PrefersPage, IsForBrowsersAlone) {
+TEST(PrefersPage, IsTrueForBrowsersOnly) {
   for (const char* accept : {"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", "text/html",
                              "TEXT/HTML;q=0.3", "text/html, application/json;q=0.9", "text/html, */*"}) {
     EXPECT_TRUE(prefers_page(asked_with(accept))) << accept;

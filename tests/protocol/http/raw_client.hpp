@@ -16,12 +16,12 @@
 #include "protocol/net/listener.hpp"
 #include "protocol/net/stream.hpp"
 
-/// A client that knows next to nothing of HTTP, so that tests see the bytes, and a server on a free port.
+/// A client that shows tests the bytes of HTTP, and a server on a free port.
 namespace skiff::test {
 
 struct RawResponse {
   unsigned status = 0;  ///< 0: the connection ended instead
-  std::string head;     ///< with the empty line
+  std::string head;     ///< includes the empty line
   std::string body;
   std::string trailers;
   bool cut = false;  ///< the connection ended within the body
@@ -50,14 +50,14 @@ class RawClient {
     co_return true;
   }
 
-  /// Everything until the connection ends.
+  /// Reads until the connection ends.
   Task<std::string> read_all() {
     while (co_await more()) {
     }
     co_return std::exchange(received_, {});
   }
 
-  /// What comes until `mark` is in it (included), or the end.
+  /// Reads up to and including `mark`, or to the end.
   Task<std::string> read_until(std::string mark) {
     std::size_t found = 0;
     while ((found = received_.find(mark)) == std::string::npos) {
@@ -66,7 +66,7 @@ class RawClient {
     co_return take(found + mark.size());
   }
 
-  /// So many bytes, or fewer at the end.
+  /// Reads `count` bytes, or fewer at the end.
   Task<std::string> read_bytes(std::size_t count) {
     while (received_.size() < count) {
       if (!co_await more()) break;
@@ -74,7 +74,7 @@ class RawClient {
     co_return take(std::min(count, received_.size()));
   }
 
-  /// One response, by its Content-Length, chunks, or the end of the connection.
+  /// Reads one response, by its Content-Length, chunks, or the end of the connection.
   Task<RawResponse> response(bool to_head = false) {
     RawResponse response;
     response.head = co_await read_until("\r\n\r\n");
@@ -156,7 +156,7 @@ struct TestServer {
   protocol::Address address;
 };
 
-/// A server whose answers come from that function: the fixture of a test.
+/// A server with `handler`, as the fixture of a test.
 template <auto handler>
 struct Served : TestServer {
   explicit Served(Executor executor) : TestServer{std::move(executor), handler} {}

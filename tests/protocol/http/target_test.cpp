@@ -49,7 +49,7 @@ TEST(Target, TakesAbsoluteUrlsAndAsterisk) {
   EXPECT_EQ(Target::parse("*").value().path, "*");
 }
 
-TEST(Target, RefusesWhatIsNoTarget) {
+TEST(Target, RefusesInvalidTargets) {
   for (const std::string_view text : {"", "a", "host:80", "ftp://host/", "http://", "http:///a", "http://u@h/", "/a#b",
                                       "/a b", "/\x7f", "/\n", "**"}) {
     const auto target = Target::parse(text);
@@ -58,7 +58,7 @@ TEST(Target, RefusesWhatIsNoTarget) {
   }
 }
 
-TEST(Target, KeepsWhatCantBeDecodedAsItWasSent) {
+TEST(Target, KeepsUndecodableText) {
   for (const std::string_view text : {"/%", "/%4", "/%4g", "/%g4", "/%00", "/?a=%00", "/?%", "/?a=%f", "/?%00=b"}) {
     const auto target = Target::parse(text);
     ASSERT_TRUE(target.has_value()) << text;

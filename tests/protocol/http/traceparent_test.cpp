@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::string_view kGoodParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-TEST(Traceparent, AGoodOneIsKeptAsItIs) {
+TEST(Traceparent, KeepsAValidOne) {
   EXPECT_EQ(valid_traceparent(kGoodParent), kGoodParent);
   EXPECT_EQ(valid_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00").substr(53), "00");
 }
 
-TEST(Traceparent, WhatTheSpecificationForbidsIsNone) {
+TEST(Traceparent, DropsForbiddenValues) {
   for (const std::string_view bad : {
            "",
            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",      // short
@@ -29,7 +29,7 @@ TEST(Traceparent, WhatTheSpecificationForbidsIsNone) {
   }
 }
 
-TEST(Traceparent, OfANewerVersionTheKnownPartIsKept) {
+TEST(Traceparent, KeepsTheKnownPartOfANewerVersion) {
   EXPECT_EQ(valid_traceparent("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0f-what-else"), kGoodParent);
   EXPECT_EQ(valid_traceparent("01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02"),
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 constexpr FrameMeter::Rate kRate{.burst = 10, .per_second = 100};
 
-TEST(FrameMeter, TakesABurstAndThenNoMore) {
+TEST(FrameMeter, AdmitsABurstAndThenNoMore) {
   const SteadyTime now{};
   FrameMeter meter{kRate, now};
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(meter.pay(1, now));
@@ -23,7 +23,7 @@ TEST(FrameMeter, FillsWithTimeUpToItsBurst) {
   FrameMeter meter{kRate, start};
   EXPECT_TRUE(meter.pay(10, start));
   EXPECT_FALSE(meter.pay(1, start + milliseconds{9}));
-  EXPECT_TRUE(meter.pay(1, start + milliseconds{10}));  // what had passed before is not lost
+  EXPECT_TRUE(meter.pay(1, start + milliseconds{10}));  // the earlier time is not lost
   EXPECT_FALSE(meter.pay(1, start + milliseconds{10}));
   EXPECT_TRUE(meter.pay(10, start + hours{1'000'000}));
   EXPECT_FALSE(meter.pay(1, start + hours{1'000'000}));

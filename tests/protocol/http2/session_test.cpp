@@ -22,25 +22,25 @@ std::string frame(char kind, char flags, std::uint32_t stream, std::string_view 
   return text.append(payload);
 }
 
-/// What a session has to say: the kinds of its frames, and of some what they hold.
+/// The output of a session: the kinds of its frames, and the contents of some.
 struct Said {
   std::string kinds;
   int go_away = -1;
-  std::string resets;  ///< a byte of the stream and one of the code, each
+  std::string resets;  ///< for each a byte of the stream and one of the code
   std::string settings;
   std::string data;
 };
 
 class Http2SessionTest : public testing::Test {
  protected:
-  /// The client's SETTINGS, and its ACK of ours.
+  /// Sends the client's SETTINGS, and its ACK of the server's.
   void greet() {
     session.feed(kPreface + frame(kSettings, 0, 0, ""));
     (void)said();
     session.feed(frame(kSettings, 1, 0, ""));
   }
 
-  /// POST / by fields of HPACK's static table and an authority (RFC 7541, appendix A).
+  /// Sends POST / by fields of HPACK's static table and an authority (RFC 7541, appendix A).
   void request(std::uint32_t stream, char flags) { session.feed(frame(1, flags, stream, "\x83\x86\x84\x41\x01x")); }
 
   Said said(std::size_t enough = 1U << 20U) {

@@ -54,7 +54,7 @@ TEST(OpenApi, ListsEachOperationUnderItsPathAndMethod) {
   EXPECT_TRUE(api["components"]["schemas"]["Session"]["properties"].contains("id"));
 }
 
-TEST(OpenApi, SaysHowAnOperationOfAnothersApiTellsItsErrors) {
+TEST(OpenApi, DescribesErrorsOfAForeignApi) {
   ApiOperation operation{.method = "GET", .path = "/sandboxes", .operation_id = "list", .scope = "read"};
   operation.error = {"application/json", {"TheirError", R"({"type":"object"})"}};
   const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, std::span{&operation, 1}));

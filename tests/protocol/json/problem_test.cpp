@@ -56,7 +56,7 @@ TEST(Problem, IsADocumentWithTheStandardMembersAndOurs) {
   EXPECT_EQ(json["stage"], "ex\"ec");
 }
 
-TEST(Problem, LeavesOutWhatIsEmptyAndRepairsWhatIsNotUtf8) {
+TEST(Problem, OmitsEmptyMembersAndRepairsUtf8) {
   const auto json = nlohmann::json::parse(problem_json({Errc::path_not_found, "open \"a\xFF\n\": gone"}, ""));
   EXPECT_EQ(json["detail"], "open \"a\xEF\xBF\xBD\n\": gone");
   EXPECT_FALSE(json.contains("instance"));

@@ -115,7 +115,7 @@ TEST(Schema, ANumberWithoutAFractionIsAnIntegerHoweverItIsWritten) {
   EXPECT_EQ(**start->idle, -7);
 }
 
-TEST(Schema, NamesTheFieldThatIsToBlame) {
+TEST(Schema, NamesTheInvalidField) {
   const std::vector<Bad> cases{
       {R"([])", Errc::invalid_field, ""},
       {R"("x")", Errc::invalid_field, ""},

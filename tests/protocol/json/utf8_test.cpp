@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// The size of the character at the front, straight from the definition: decode, then check the number; 0 if there is
-/// none.
+/// The size of the first character by the definition: decode it and check the number; 0 if it is invalid.
 std::size_t character_at(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(bytes[i])}; };
   const std::uint32_t lead = at(0);
@@ -114,7 +113,7 @@ TEST(Utf8, ReplacesEachMaximalSubpartByOneReplacementCharacter) {
   EXPECT_EQ(to_valid_utf8(""), "");
 }
 
-TEST(Utf8, KnowsABeginningFromSomethingBroken) {
+TEST(Utf8, DistinguishesIncompleteFromInvalidText) {
   for (const std::string_view begun :
        {"\xC3", "\xE2", "\xE2\x82", "\xF0\x9F", "\xF0\x9F\x98", "\xE0\xA0", "\xED\x9F"}) {
     EXPECT_TRUE(is_incomplete_character(begun)) << ::testing::PrintToString(begun);
@@ -147,7 +146,7 @@ TEST(Utf8Splitter, LosesNothingAndCutsNoCharacterWhereverTheChunksEnd) {
       joined += last;
       repaired += to_valid_utf8(last);
       ASSERT_EQ(joined, text);
-      // Repairing piece by piece gives what repairing the whole gives: no valid character was cut.
+      // Repairing the pieces gives the same as repairing the whole, so no valid character was cut.
       ASSERT_EQ(repaired, to_valid_utf8(text)) << first << ' ' << second;
       ASSERT_EQ(splitter.held(), 0U);
     }

@@ -36,7 +36,7 @@ TEST(Address, KnowsEveryAddress) {
   }
 }
 
-TEST(Address, OfASocketOfBothFamiliesIsOfItsOwn) {
+TEST(Address, IsUnmappedForASocketOfBothFamilies) {
   const auto as_socket_says = [](std::string_view text) {
     const auto address = Address::parse(text).value();
     sockaddr_storage storage{};
@@ -50,7 +50,7 @@ TEST(Address, OfASocketOfBothFamiliesIsOfItsOwn) {
   EXPECT_EQ(as_socket_says("[2001:db8::1]:80").text(), "[2001:db8::1]:80");
 }
 
-TEST(Address, SaysWhatIsWrong) {
+TEST(Address, ReportsErrors) {
   for (const std::string_view text : {"", "7070", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
                                       "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1x", "localhost:80", "256.0.0.1:1",
                                       "127.1:1", "::1:80", "[::1]", "[127.0.0.1]:80", "[::1:80", ":80", "unix:"}) {

@@ -17,7 +17,7 @@ const Address kHere = Address::parse("127.0.0.1:1000").value();
 
 using Use = ConnectionSlots::Slot::Use;
 
-/// A server with room for so many clients that have shown a credential.
+/// A server with room for that many authenticated clients.
 struct House {
   explicit House(std::size_t most) : slots{{.authenticated = most}} {}
 
@@ -40,7 +40,7 @@ struct House {
   std::vector<std::unique_ptr<ConnectionSlots::Slot>> guests;
 };
 
-TEST(ConnectionSlots, AStrangerMakesRoomWhenAllAreTakenTheFirstThatCameFirst) {
+TEST(ConnectionSlots, CloseTheOldestUnauthenticatedConnectionWhenFull) {
   House house{2};
   house.enter("first");
   house.enter("second");
@@ -52,7 +52,7 @@ TEST(ConnectionSlots, AStrangerMakesRoomWhenAllAreTakenTheFirstThatCameFirst) {
   EXPECT_EQ(house.slots.strangers(), 2 + kForStrangers);
 }
 
-TEST(ConnectionSlots, WhoHasShownACredentialStays) {
+TEST(ConnectionSlots, KeepAuthenticatedConnections) {
   House house{2};
   ConnectionSlots::Slot& known = house.enter("known");
   EXPECT_FALSE(known.is_authenticated());
@@ -65,7 +65,7 @@ TEST(ConnectionSlots, WhoHasShownACredentialStays) {
   EXPECT_EQ(house.slots.strangers(), 1 + kForStrangers);
 }
 
-TEST(ConnectionSlots, StrangersHaveSomeThatNobodyElseGets) {
+TEST(ConnectionSlots, ReserveSomeForUnauthenticatedConnections) {
   House house{2};
   ConnectionSlots::Slot& first = house.enter("first");
   EXPECT_TRUE(first.mark_authenticated());
@@ -78,7 +78,7 @@ TEST(ConnectionSlots, StrangersHaveSomeThatNobodyElseGets) {
   EXPECT_TRUE(third.mark_authenticated());
 }
 
-TEST(ConnectionSlots, WhoHasTheMostMakesRoomForWhoHasFewer) {
+TEST(ConnectionSlots, TakeFromTheHolderWithTheMost) {
   House house{4};
   const Holder many{.who = "many"};
   house.enter(many);
@@ -94,7 +94,7 @@ TEST(ConnectionSlots, WhoHasTheMostMakesRoomForWhoHasFewer) {
   EXPECT_EQ(house.slots.authenticated(), 4U);
 }
 
-TEST(ConnectionSlots, WithinAHoldersOwnItIsThePartThatHasMost) {
+TEST(ConnectionSlots, TakeFromTheLargestPartOfAHolder) {
   House house{3};
   for (int number = 0; number < 3; ++number) house.enter({.who = "tenant", .part = "link"}, Use::upgraded);
   house.enter({.who = "tenant", .part = "key"});
@@ -102,7 +102,7 @@ TEST(ConnectionSlots, WithinAHoldersOwnItIsThePartThatHasMost) {
   EXPECT_FALSE(house.enter("other").mark_authenticated({.who = "tenant", .part = "link"})) << "it has the most itself";
 }
 
-TEST(ConnectionSlots, WhatWaitsForARequestMakesRoomForTheHoldersNext) {
+TEST(ConnectionSlots, CloseAnIdleConnectionForItsHoldersNext) {
   House house{2};
   const Holder one{.who = "one"};
   house.enter(one, Use::waits);
@@ -112,7 +112,7 @@ TEST(ConnectionSlots, WhatWaitsForARequestMakesRoomForTheHoldersNext) {
   EXPECT_FALSE(house.guests[0]->is_authenticated());
 }
 
-TEST(ConnectionSlots, AHigherRankTakesWhatLowerOnesLeaveIdle) {
+TEST(ConnectionSlots, LetAHigherRankTakeIdleConnections) {
   House house{3};
   const Holder admin{.who = "admin", .rank = 2};
   house.enter({.who = "reader"}, Use::upgraded);
@@ -123,7 +123,7 @@ TEST(ConnectionSlots, AHigherRankTakesWhatLowerOnesLeaveIdle) {
   EXPECT_FALSE(house.enter("admin").mark_authenticated(admin)) << "what is at work is not idle";
 }
 
-TEST(ConnectionSlots, AConnectionIsWhoseItsLastRequestIs) {
+TEST(ConnectionSlots, CountAConnectionForTheHolderOfItsLastRequest) {
   House house{2};
   ConnectionSlots::Slot& kept = house.enter({.who = "first"});
   EXPECT_TRUE(kept.mark_authenticated({.who = "second"}));
@@ -133,7 +133,7 @@ TEST(ConnectionSlots, AConnectionIsWhoseItsLastRequestIs) {
   EXPECT_THAT(house.gone, ElementsAre("second"));
 }
 
-TEST(ConnectionSlots, WhoHasShownNothingIsHisAddress) {
+TEST(ConnectionSlots, CountUnauthenticatedClientsByAddress) {
   House house{2};
   for (int number = 0; number < 2; ++number) EXPECT_TRUE(house.enter("near").mark_authenticated());
   EXPECT_FALSE(house.enter("near").mark_authenticated());
@@ -141,7 +141,7 @@ TEST(ConnectionSlots, WhoHasShownNothingIsHisAddress) {
   EXPECT_THAT(house.gone, ElementsAre("near"));
 }
 
-TEST(ConnectionSlots, AreNoMoreThanThereAreDescriptorsFor) {
+TEST(ConnectionSlots, AreBoundedByDescriptors) {
   for (const LeadTo lead_to : {LeadTo::another, LeadTo::little}) {
     EXPECT_EQ(slots_within(1'000'000, 10'000, lead_to).authenticated, 10'000U);
     EXPECT_EQ(slots_within(1'200, 10'000, lead_to).authenticated, 500U);
@@ -152,7 +152,7 @@ TEST(ConnectionSlots, AreNoMoreThanThereAreDescriptorsFor) {
   }
 }
 
-TEST(ConnectionSlots, ThatLeadToLittleLeaveAFixedPartToCommandsAndFiles) {
+TEST(ConnectionSlots, LeaveAFixedPartToCommandsIfTheyLeadToLittle) {
   EXPECT_EQ(slots_within(20'000, 100'000, LeadTo::another).authenticated, 9'900U);
   EXPECT_EQ(slots_within(20'000, 100'000, LeadTo::little).authenticated, 15'704U);
   EXPECT_EQ(slots_within(14'496, 100'000, LeadTo::little).authenticated, 10'200U);
@@ -160,7 +160,7 @@ TEST(ConnectionSlots, ThatLeadToLittleLeaveAFixedPartToCommandsAndFiles) {
   EXPECT_EQ(slots_within(8'000, 100'000, LeadTo::little).authenticated, 3'900U) << "half is more";
 }
 
-TEST(ConnectionSlots, WhoeverHadToGoIsNotVouchedForAnyMore) {
+TEST(ConnectionSlots, ForgetTheHolderOfAClosedConnection) {
   House house{1};
   ConnectionSlots::Slot& late = house.enter("late");
   house.enter(1 + kForStrangers, "other");
@@ -170,7 +170,7 @@ TEST(ConnectionSlots, WhoeverHadToGoIsNotVouchedForAnyMore) {
   EXPECT_EQ(house.slots.strangers(), 1 + kForStrangers);
 }
 
-TEST(ConnectionSlots, ACrowdOfOneSourceMakesRoomBeforeOthers) {
+TEST(ConnectionSlots, CloseConnectionsOfTheLargestSourceFirst) {
   House house{4};
   house.enter("elsewhere", Address::parse("10.0.0.7:1000").value());
   house.enter("far", Address::parse("[2001:db8::1]:1000").value());
@@ -184,7 +184,7 @@ TEST(ConnectionSlots, ACrowdOfOneSourceMakesRoomBeforeOthers) {
   EXPECT_THAT(house.gone, ::testing::Each(::testing::AnyOf("crowd", "network")));
 }
 
-TEST(ConnectionSlots, RoomCanBeAskedFor) {
+TEST(ConnectionSlots, MakeRoomOnRequest) {
   House house{4};
   EXPECT_FALSE(house.slots.make_room());
   EXPECT_TRUE(house.enter("known").mark_authenticated());

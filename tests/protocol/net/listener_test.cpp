@@ -74,7 +74,7 @@ CO_TEST(Listener, ListensOnIp6) {
   EXPECT_TRUE(client.has_value());
 }
 
-CO_TEST(Listener, OfEveryAddressIsReachedByBothFamilies) {
+CO_TEST(Listener, ReachesBothFamiliesOnEveryAddress) {
   const auto every = Address::parse("[::]:0").value();
   auto listener = Listener::open(executor, every).value();
   const std::uint16_t port = listener->address().port();
@@ -87,7 +87,7 @@ CO_TEST(Listener, OfEveryAddressIsReachedByBothFamilies) {
   EXPECT_TRUE(other.has_value());
 }
 
-CO_TEST(Listener, OfEveryAddressLeavesIp4ToTheSocketThatIsForIt) {
+CO_TEST(Listener, LeavesIpv4ToASocketForIt) {
   auto ip4 = Listener::open(executor, Address::parse("0.0.0.0:0").value()).value();
   const std::vector all{ip4->address(), Address::ip("::", ip4->address().port()).value()};
   EXPECT_EQ(any_address(all[1], all), AnyAddress::of_ip6);
@@ -100,7 +100,7 @@ CO_TEST(Listener, OfEveryAddressLeavesIp4ToTheSocketThatIsForIt) {
   co_return;
 }
 
-TEST(Listener, OfEveryAddressIsOfIp4WhereTheKernelHasNoOther) {
+TEST(Listener, FallsBackToIpv4) {
   test::expect_without(
       [] {
         boost::asio::io_context io;
@@ -130,7 +130,7 @@ CO_TEST(Listener, OwnsItsSocketFile) {
     struct stat file{};
     EXPECT_EQ(::stat((directory / "s").c_str(), &file), 0);
     EXPECT_EQ(file.st_mode & 0777u, 0600u);
-    // Somebody answers there, so it is not taken away.
+    // A server answers on this socket, so its file is kept.
     EXPECT_FALSE(Listener::open(executor, address).has_value());
     Accepted accepted{executor};
     TaskGroup group{executor};
@@ -164,18 +164,18 @@ CO_TEST(Listener, ReplacesASocketFileOnWhichNobodyAnswers) {
   }
   EXPECT_EQ(::access((directory / "s").c_str(), F_OK), 0);
   EXPECT_TRUE(Listener::open(executor, address).has_value());
-  // A file of another kind is nobody's to delete.
+  // A file of another kind is not deleted.
   directory.write("f", "precious");
   EXPECT_FALSE(Listener::open(executor, Address::parse("unix:" + (directory / "f")).value()).has_value());
   EXPECT_EQ(::access((directory / "f").c_str(), F_OK), 0);
   co_return;
 }
 
-// Not under UndefinedBehaviorSanitizer: it opens a pipe to look at an object's type, and takes EMFILE for a broken
-// object.
+// Skip this under UndefinedBehaviorSanitizer, which opens a pipe to check an object's type and takes EMFILE for a
+// broken object.
 #if !__has_feature(undefined_behavior_sanitizer)
 
-/// Takes every descriptor that the process may still open, under a limit lowered for it.
+/// Opens all descriptors that the process may still open, under a lowered limit.
 class NoDescriptorsLeft {
  public:
   NoDescriptorsLeft() {
@@ -212,7 +212,7 @@ CO_TEST(Listener, TurnsClientsAwayWithoutDescriptorsAndGoesOnLater) {
     Stream client{executor, std::move(socket), "client"};
     const NoDescriptorsLeft none;
     std::array<char, 1> byte{};
-    // The client is not left hanging: it sees the end of the connection, or a reset.
+    // The client does not hang: it sees the end of the connection, or a reset.
     auto got = co_await client.read_some(byte);
     EXPECT_TRUE(!got || *got == 0);
     EXPECT_TRUE(accepted.sockets.empty());

@@ -51,12 +51,12 @@ TEST(ReceiveBudget, CountsWhatGrowsOnceAndGivesItBack) {
   EXPECT_TRUE(second.grow_to(100));
 }
 
-TEST(ReceiveBudget, NoneIsNoLimit) {
+TEST(ReceiveBudget, HasNoLimitIfNull) {
   Body body{nullptr};
   EXPECT_TRUE(body.share.hold(SIZE_MAX));
 }
 
-TEST(ReceiveBudget, TakesFromThoseThatAreSlowWhatAnotherNeeds) {
+TEST(ReceiveBudget, TakesFromSlowBodiesForOthers) {
   ReceiveBudget budget{100};
   Body slow{&budget, 0ms};
   Body next{&budget, 0ms};
@@ -74,7 +74,7 @@ TEST(ReceiveBudget, TakesFromThoseThatAreSlowWhatAnotherNeeds) {
   EXPECT_EQ(slow.losses + next.losses + last.losses, 3) << "each once";
 }
 
-TEST(ReceiveBudget, TakesNothingWhereItWouldNotDo) {
+TEST(ReceiveBudget, TakesNothingIfThatIsNotEnough) {
   ReceiveBudget budget{100};
   Body slow{&budget, 0ms};
   Body quick{&budget};
@@ -88,7 +88,7 @@ TEST(ReceiveBudget, TakesNothingWhereItWouldNotDo) {
   EXPECT_EQ(quick.losses, 0);
 }
 
-TEST(ReceiveBudget, TakesNothingFromTheOneThatAsks) {
+TEST(ReceiveBudget, TakesNothingFromTheRequester) {
   ReceiveBudget budget{100};
   Body quick{&budget};
   Body slow{&budget, 0ms};
@@ -98,7 +98,7 @@ TEST(ReceiveBudget, TakesNothingFromTheOneThatAsks) {
   EXPECT_EQ(slow.losses, 0);
 }
 
-TEST(ReceiveBudget, WhoHasTheMostMakesRoomForWhoHasLess) {
+TEST(ReceiveBudget, TakesFromTheClientWithTheMost) {
   ReceiveBudget budget{100};
   Body first{&budget, 1h, "many"};
   Body second{&budget, 1h, "many"};
@@ -113,7 +113,7 @@ TEST(ReceiveBudget, WhoHasTheMostMakesRoomForWhoHasLess) {
   EXPECT_FALSE(first.grow_to(1)) << "it is lost";
 }
 
-TEST(ReceiveBudget, AmongOnesOwnTheLargeMakesRoomForTheSmall) {
+TEST(ReceiveBudget, TakesFromAClientsOwnLargestBody) {
   ReceiveBudget budget{100};
   Body large{&budget};
   Body small{&budget};
@@ -123,7 +123,7 @@ TEST(ReceiveBudget, AmongOnesOwnTheLargeMakesRoomForTheSmall) {
   EXPECT_EQ(large.losses, 1);
 }
 
-TEST(ReceiveBudget, WhatIsUsedIsFree) {
+TEST(ReceiveBudget, FreesUsedBytes) {
   ReceiveBudget budget{100};
   Body first{&budget};
   Body second{&budget};

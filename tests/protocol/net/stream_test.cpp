@@ -151,7 +151,7 @@ CO_TEST(Stream, ClosesItsDescriptorOnce) {
   const int number = a.fd();
   a.close();
   EXPECT_EQ(a.fd(), -1);
-  // The number is free and taken by somebody else, who must keep it.
+  // The number is free and is reused, and the new descriptor must stay open.
   const UniqueFd other{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   EXPECT_EQ(other.get(), number);
   a.close();

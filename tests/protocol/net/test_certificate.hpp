@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_directory.hpp"
 
-/// Certificates made on the spot: for 127.0.0.1, "box.test" and names below it, signed by themselves.
+/// Creates self-signed certificates for 127.0.0.1, "box.test" and names below it.
 namespace skiff::test {
 
 struct Certificate {
@@ -28,7 +28,7 @@ inline std::string take_text(BIO* bio) {
   return text;
 }
 
-/// Takes the key.
+/// Creates a certificate; it takes ownership of `key`.
 inline Certificate make_certificate(EVP_PKEY* key = EVP_EC_gen("P-256")) {
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);

@@ -91,7 +91,7 @@ CO_TEST(Tls, RefusesACertificateOfAnotherAuthority) {
   co_await server.server.stop();
 }
 
-CO_TEST(Tls, EndsAHandshakeThatDoesNotCome) {
+CO_TEST(Tls, EndsAHandshakeAtItsTimeLimit) {
   const TlsPair pair;
   TestServer server{executor, echo_body, {.header_time = 50ms}, pair.server};
   test::RawClient silent = co_await test::dial(executor, server.address);
@@ -103,7 +103,7 @@ CO_TEST(Tls, EndsAHandshakeThatDoesNotCome) {
   co_await server.server.stop();
 }
 
-/// Whether OpenSSL as it comes, with this one cipher of TLS 1.2, gets a connection with `ours`.
+/// Whether OpenSSL with its defaults, and only this cipher of TLS 1.2, can connect with `ours`.
 bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test::Certificate& certificate) {
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return false;
@@ -157,7 +157,7 @@ TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
   }
 }
 
-/// Two ends of a TLS connection after their handshake; nothing is on its way between them.
+/// Both ends of a TLS connection after the handshake, with no bytes in flight.
 struct Joined {
   explicit Joined(const TlsPair& pair) {
     std::array<int, 2> sockets{};
@@ -176,7 +176,7 @@ struct Joined {
       done = first && second;
     }
     std::array<char, 100> none{};
-    EXPECT_EQ(theirs->read(none).kind, IoStep::Kind::want_read);  // takes the session tickets
+    EXPECT_EQ(theirs->read(none).kind, IoStep::Kind::want_read);  // reads the session tickets
   }
   UniqueFd near;
   UniqueFd far;
@@ -184,7 +184,7 @@ struct Joined {
   std::unique_ptr<TlsSession> theirs;
 };
 
-/// The sizes of the records that wait on a socket, without what each takes of its own.
+/// The sizes of the records that wait on a socket, without their overhead.
 std::vector<std::size_t> records_on(int socket) {
   std::string bytes(1 << 20U, '\0');
   const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -246,7 +246,7 @@ CO_TEST(Tls, SendsEverythingInOrderThroughASocketThatIsFull) {
   co_await group.join();
 }
 
-TEST(TlsContext, SaysWhichFileIsBad) {
+TEST(TlsContext, NamesTheInvalidFile) {
   const test::TemporaryDirectory directory;
   const test::Certificate one = test::make_certificate();
   const test::Certificate other = test::make_certificate();

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr TunnelLimits kPatient{.stall = 20s, .silent = 20s};
 
-/// Two ends for the test, and between them the two that a tunnel carries for.
+/// Two ends for the test, and between them the two ends of the tunnel.
 struct Ends {
   explicit Ends(Executor executor) {
     std::tie(left, left_inside) = pair(executor);
@@ -41,7 +41,7 @@ Task<> send(Stream* stream, std::string_view text) {
   EXPECT_TRUE(sent.has_value());
 }
 
-/// Everything up to the end.
+/// Reads up to the end.
 Task<std::string> read_all(Stream* stream) {
   std::string all;
   std::array<char, 10'000> bytes{};

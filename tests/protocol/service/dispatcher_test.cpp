@@ -87,14 +87,14 @@ struct Front : TestServer {
   std::vector<std::string> told;
 };
 
-CO_TEST(Dispatcher, RunsTheHandlerAndTellsOfIt, Front& front) {
+CO_TEST(Dispatcher, RunsTheHandlerAndRecordsTheRequest, Front& front) {
   const auto answer = co_await front.ask("POST /echo/a HTTP/1.1\r\nContent-Type: application/json", "{}");
   EXPECT_EQ(answer.status, 200U);
   EXPECT_EQ(answer.body, "{}a");
   EXPECT_THAT(front.told, ElementsAre("200 ok"));
 }
 
-CO_TEST(Dispatcher, SaysWhichMethodsAPathHas, Front& front) {
+CO_TEST(Dispatcher, ListsTheMethodsOfAPath, Front& front) {
   const auto other = co_await front.ask("PUT /late HTTP/1.1");
   EXPECT_TRUE(other.has("Allow: GET, HEAD\r\n")) << other.head;
   EXPECT_EQ(other.body, "method_not_allowed: this path has: GET, HEAD");
@@ -103,19 +103,19 @@ CO_TEST(Dispatcher, SaysWhichMethodsAPathHas, Front& front) {
   EXPECT_EQ(none.body, "not_found: no such path");
 }
 
-CO_TEST(Dispatcher, JudgesTheHeadBeforeItLooksForACaller, Front& front) {
+CO_TEST(Dispatcher, ChecksTheHeadBeforeTheCredential, Front& front) {
   EXPECT_EQ((co_await front.ask("GET /nope HTTP/1.1\r\nEvil: 1\r\nStranger: 1")).body, "origin_not_allowed: evil");
   EXPECT_EQ((co_await front.ask("GET /nope HTTP/1.1\r\nStranger: 1")).body, "unauthenticated: who?");
   EXPECT_EQ((co_await front.ask("GET /nope HTTP/1.1\r\nPreflight: 1\r\nStranger: 1")).status, 204U);
   EXPECT_THAT(front.told, ElementsAre("418 origin_not_allowed", "418 unauthenticated", "204 ok"));
 }
 
-CO_TEST(Dispatcher, SendsNoProblemBehindAnAnswer, Front& front) {
+CO_TEST(Dispatcher, SendsNoProblemAfterAnAnswer, Front& front) {
   EXPECT_EQ((co_await front.ask("GET /late HTTP/1.1")).body, "sent");
   EXPECT_THAT(front.told, ElementsAre("200 internal"));
 }
 
-CO_TEST(Dispatcher, TakesJsonThatSaysSo, Front& front) {
+CO_TEST(Dispatcher, RequiresTheJsonContentType, Front& front) {
   const std::string path = "POST /echo/a HTTP/1.1";
   EXPECT_TRUE((co_await front.ask(path, "{}")).body.starts_with("unsupported_media_type"));
   EXPECT_TRUE((co_await front.ask(path + "\r\nContent-Type: text/plain", "{}")).body.starts_with("unsupported"));

@@ -56,14 +56,14 @@ TEST(Router, NamesTheMethodsThatAPathHas) {
   EXPECT_EQ(find("GET", "/things").allow, "POST");
 }
 
-TEST(Router, TakesHeadAsItIsTold) {
+TEST(Router, HandlesHeadAsConfigured) {
   EXPECT_EQ(find("HEAD", "/things/a").route, 2U);
   EXPECT_FALSE(find("HEAD", "/things/a", {.head_as_get = false}).is_found());
   EXPECT_EQ(find("HEAD", "/things/a", {.head_as_get = false}).allow, "GET, DELETE");
   EXPECT_EQ(find("HEAD", "/things/a/live").allow, "GET") << "a WebSocket has no HEAD";
 }
 
-TEST(Router, TakesVerbsBehindVariables) {
+TEST(Router, MatchesVerbsAfterVariables) {
   EXPECT_EQ(find("GET", "/ports/80:tcp").parameters, std::vector<std::string>{"80"});
   for (const char* path : {"/ports/:tcp", "/ports/80", "/ports/80:udp", "/ports/80:tcp:"}) {
     EXPECT_FALSE(find("GET", path).is_found()) << path;
@@ -86,7 +86,7 @@ TEST(Router, GivesTheRestOfAPathAsItIs) {
   EXPECT_EQ(find("GET", "/files", {.rest_may_be_absent = true}).parameters, std::vector<std::string>{""});
 }
 
-TEST(Router, PassesOverOneSlashAtTheEndWhereItIsTold) {
+TEST(Router, IgnoresATrailingSlashIfConfigured) {
   constexpr RouterOptions kLoose{.slash_at_end = true};
   EXPECT_EQ(find("POST", "/things/", kLoose).route, 1U);
   EXPECT_EQ(find("GET", "/things/a/", kLoose).parameters, std::vector<std::string>{"a"});

@@ -49,7 +49,7 @@ TEST(SocketIoPacket, IsReadAndWrittenAsTheProtocolHasIt) {
   }
 }
 
-TEST(SocketIoPacket, AConnectMayNameANamespaceThatIsNotThere) {
+TEST(SocketIoPacket, ConnectMayNameAnUnknownNamespace) {
   EXPECT_EQ(parse_packet("0/admin")->other, "/admin");
   EXPECT_EQ(parse_packet("0/admin,{\"a\":1}")->other, "/admin");
   EXPECT_EQ(parse_packet("0/,{}")->other, "");

@@ -14,7 +14,7 @@ using ParsedKind = MessageParser::Kind;
 constexpr MaskKey kKey{0x37, 0xfa, 0x21, 0x3d};
 constexpr std::size_t kMost = 200'000;
 
-/// A frame as a client sends it, made without the code under test where that matters: `first` is the raw first byte.
+/// A client's frame, built without the code under test; `first` is the raw first byte.
 std::string masked_frame(unsigned first, std::string payload) {
   std::string out{static_cast<char>(first)};
   const std::size_t size = payload.size();
@@ -107,7 +107,7 @@ TEST(WebSocketFrame, ReadsEveryFormOfLengthAndEveryMaskPhase) {
   }
 }
 
-/// What comes out in pieces, as the payloads of one event for each run of bytes.
+/// The events of a parser that reads pieces, with one event for each run of bytes.
 std::vector<Seen> in_runs(std::string_view bytes, std::size_t step, bool use_direct) {
   MessageParser parser{Side::server, 10, MessageParser::Bytes::in_pieces};
   std::vector<Seen> seen;

@@ -39,7 +39,7 @@ TEST(WebSocketHandshake, TakesWhatBrowsersAndProxiesSend) {
   EXPECT_TRUE(accept_websocket("GET", lookup_of(with("connection", ",\tupgrade ,"))));
 }
 
-TEST(WebSocketHandshake, RefusesWhatIsNoProperUpgrade) {
+TEST(WebSocketHandshake, RefusesInvalidUpgrades) {
   const auto code = [](std::string_view method, const Headers& headers) {
     return accept_websocket(method, lookup_of(headers)).error().code;
   };

@@ -1,4 +1,4 @@
-// Against an independent implementation: Python's websockets, as server and as client.
+// Tests against an independent implementation: Python's websockets, as server and as client.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-/// A Python script whose standard output is read here. Killed and waited for at the end.
+/// A Python script whose standard output is read here. The destructor kills and reaps it.
 class Script {
  public:
   Script(const std::string& text, const std::string& argument) {
@@ -79,7 +79,7 @@ bool websockets_is_there() {
 #define SKIP_WITHOUT_WEBSOCKETS() \
   if (!websockets_is_there()) GTEST_SKIP() << "the Python package websockets is not installed for " << kPython
 
-/// A request or response head, by lines; what follows it is left in `rest`.
+/// A request or response head, by lines; the bytes after it are in `rest`.
 struct Head {
   std::string first;
   std::map<std::string, std::string, std::less<>> headers;

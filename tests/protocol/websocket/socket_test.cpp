@@ -26,7 +26,7 @@ struct StreamPair {
   Stream client;
 };
 
-/// Two ends of a TCP connection over the loopback interface. `buffer_bytes`: small socket buffers, to fill them soon.
+/// Both ends of a TCP connection over loopback. `buffer_bytes` sets small socket buffers, which fill soon.
 StreamPair connected(Executor executor, int buffer_bytes = 0) {
   const UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address{};
@@ -99,7 +99,7 @@ Task<std::string> read_raw(Stream* stream, std::size_t size) {
   co_return out;
 }
 
-/// Everything until the end of the stream.
+/// Reads until the end of the stream.
 Task<std::string> read_rest(Stream* stream) {
   std::string out;
   while (true) {
@@ -136,7 +136,7 @@ CO_TEST(WebSocket, CarriesMessagesOfEverySizeBothWays) {
     std::string payload(size, '\0');
     for (std::size_t i = 0; i < size; ++i) payload[i] = static_cast<char>('a' + i % 26);
     for (const MessageKind kind : {MessageKind::text, MessageKind::binary}) {
-      // Two messages at once, so that the answer to the first does not wait for the second.
+      // Send two messages together, so that the answer to the first does not wait for the second.
       for (int i = 0; i < 2; ++i)
         both->group.spawn("send", [](WebSocket* socket, MessageKind k, std::string p) -> Task<> {
           const auto sent = co_await socket->send(k, std::move(p));
@@ -210,7 +210,7 @@ CO_TEST(WebSocket, AnswersPingsBetweenTheMessagesOfOthers) {
   group.spawn("read", read_to_end(&server, &end));
   co_await write_raw(&pair.client, readable_frame(0x89, "one"));
   EXPECT_EQ(co_await read_raw(&pair.client, 5), "\x8A\x03one");
-  // While a message that the peer does not read yet is under way, a ping waits; its answer follows the message.
+  // A ping waits while a message that the peer does not read yet is being sent; its answer follows the message.
   const std::string large(8 * 1024 * 1024, 'x');
   group.spawn("send", [](WebSocket* socket, const std::string* bytes) -> Task<> {
     const std::string_view part{*bytes};
@@ -235,7 +235,7 @@ CO_TEST(WebSocket, ClosesInGoodOrderFromTheServersSide) {
   group.spawn("close", server.close(4004, "session deleted"));
   EXPECT_EQ(co_await read_raw(&pair.client, 19), "\x88\x11\x0F\xA4session deleted");
   EXPECT_FALSE(group.empty()) << "it waits for the answer";
-  // What was on its way is dropped; the answer ends it.
+  // Bytes in flight are dropped; the answer ends the connection.
   co_await write_raw(&pair.client, readable_frame(0x81, "late") + readable_frame(0x88, "\x0F\xA4"));
   EXPECT_EQ(co_await read_rest(&pair.client), "");
   co_await group.join();
@@ -293,7 +293,7 @@ CO_TEST(WebSocket, TellsAPeerThatBreaksTheProtocolAndKeepsTheCloseFrameFromARese
     TaskGroup group{executor};
     std::optional<Error> end;
     group.spawn("read", read_to_end(&server, &end));
-    // Much more than the message follows: unread, it would make the kernel reset the connection.
+    // Many bytes follow the message; unread, they would make the kernel reset the connection.
     co_await write_raw(&pair.client, breach.bytes + std::string(300'000, 'z'));
     const std::string close = co_await read_raw(&pair.client, 4);
     CO_ASSERT_TRUE(close.size() == 4);
@@ -346,7 +346,7 @@ CO_TEST(WebSocket, ClosesWith4008APeerThatReadsTooSlowlyAndGoesOnInTime) {
   group.spawn("read", read_to_end(&server, &end));
   group.spawn("send", send_large(&server, &sent));
   group.spawn("second", send_large(&server, &second));
-  // Nothing is read until the deadline is well over: the time itself is what is tested.
+  // Read nothing until the deadline is well over: the time itself is tested.
   Event over{executor};
   Deadline pause{executor, [&over] { over.notify_all(); }};
   pause.expires_after(300ms);

@@ -54,7 +54,7 @@ TEST(AsyncApi, HasAChannelForEveryWebSocketAndAMessageForEverySchema) {
   });
 }
 
-TEST(AsyncApi, SaysWhichQueryParametersAWebSocketTakes) {
+TEST(AsyncApi, ListsTheQueryParametersOfWebSockets) {
   const Json channel = Json::parse(asyncapi_document())["channels"]["runAttached"];
   const Json& query = channel["bindings"]["ws"]["query"];
   EXPECT_EQ(query["required"], Json::array({"command"}));
@@ -62,7 +62,7 @@ TEST(AsyncApi, SaysWhichQueryParametersAWebSocketTakes) {
   EXPECT_EQ(channel["servers"], Json::array({{{"$ref", "#/servers/ws"}}}));
 }
 
-TEST(AsyncApi, HasNoMessageThatNoChannelCarries) {
+TEST(AsyncApi, HasNoUnusedMessage) {
   const Json document = Json::parse(asyncapi_document());
   for (const auto& [name, message] : document["components"]["messages"].items()) {
     const bool carried =

@@ -22,7 +22,7 @@ Found match(std::string_view method, std::vector<std::string> segments) {
   return {.route = route, .params = std::move(found.parameters), .allow = std::move(found.allow)};
 }
 
-TEST(FindRoute, IsByMethodAndPath) {
+TEST(FindRoute, MatchesMethodAndPath) {
   const Found shown = match("GET", {"v1", "sessions", "s", "commands", "c"});
   ASSERT_NE(shown.route, nullptr);
   EXPECT_EQ(shown.route->operation_id, "showCommand");
@@ -35,7 +35,7 @@ TEST(FindRoute, IsByMethodAndPath) {
   EXPECT_EQ(other.allow, "GET, HEAD, DELETE");
 }
 
-TEST(FindRoute, OfAPortTakesEveryMethodButConnect) {
+TEST(FindRoute, PassesEveryMethodButConnectToAPort) {
   for (const char* method : {"GET", "HEAD", "POST", "TRACE", "PROPFIND"}) {
     const Found passed = match(method, {"v1", "ports", "80", "a", "b"});
     ASSERT_NE(passed.route, nullptr) << method;
@@ -48,7 +48,7 @@ TEST(FindRoute, OfAPortTakesEveryMethodButConnect) {
   EXPECT_EQ(match("GET", {"v1", "ports"}).route->operation_id, "listPorts");
 }
 
-TEST(FindRoute, OfAPortWithAVerbIsTheConnectionItself) {
+TEST(FindRoute, FindsTheTcpRouteOfAPort) {
   const Found open = match("GET", {"v1", "ports", "5432:tcp"});
   ASSERT_NE(open.route, nullptr);
   EXPECT_EQ(open.route->operation_id, "openPort");

@@ -25,7 +25,7 @@ constexpr std::string_view kRoutesIntroduction =
     "This page is generated from the route table (`runtime/api/routes.cpp`, `runtime/api/file_routes.cpp`): run "
     "`runtime_tests` with\n`SKIFF_UPDATE_DOCS=1` after a change.\n";
 
-/// In the order of the page.
+/// The sections in the order of the page.
 constexpr std::array kSections{std::pair{"front door", "Front door"},      std::pair{"sessions", "Sessions"},
                                std::pair{"commands", "Commands"},          std::pair{"files", "Files"},
                                std::pair{"mcp", "Model Context Protocol"}, std::pair{"ports", "Servers on ports"},
@@ -49,7 +49,7 @@ std::vector<Operation> operations(const Json& document) {
   return all;
 }
 
-/// Where the fields of a request's body are, further down the page.
+/// A link to the fields of a request's body, further down the page.
 std::string link_to(const std::string& component) {
   std::string anchor = component;
   std::ranges::transform(anchor, anchor.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
@@ -99,7 +99,7 @@ std::string scope_of(const Json& operation) {
   return operation.value("x-scope", "");
 }
 
-/// Those that the introduction does not name.
+/// The errors that the introduction does not name.
 std::string further_errors(const Json& operation) {
   std::set<std::string> usual{"400", "421", "431", "503", "default"};
   if (!operation["security"].empty()) usual.insert({"401", "403"});

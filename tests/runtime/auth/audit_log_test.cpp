@@ -21,7 +21,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-TEST(AuditLog, WhatWasWrittenIsThereWhenItEnds) {
+TEST(AuditLog, WritesAllLinesBeforeItEnds) {
   const test::FakeRoot directory;
   const auto path = directory.path / "audit";
   std::string expected;
@@ -40,7 +40,7 @@ TEST(AuditLog, WhatWasWrittenIsThereWhenItEnds) {
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
-TEST(AuditLog, ReopeningGoesOnInANewFileAndLosesNothing) {
+TEST(AuditLog, ReopensItsFileWithoutLosingLines) {
   const test::FakeRoot directory;
   const auto path = directory.path / "audit";
   {
@@ -55,7 +55,7 @@ TEST(AuditLog, ReopeningGoesOnInANewFileAndLosesNothing) {
   EXPECT_EQ(content(path), "{2}\n");
 }
 
-TEST(AuditLog, AppendsToWhatIsThere) {
+TEST(AuditLog, AppendsToAnExistingFile) {
   const test::FakeRoot directory;
   directory.write("audit", "{0}\n");
   {
@@ -66,7 +66,7 @@ TEST(AuditLog, AppendsToWhatIsThere) {
   EXPECT_EQ(content(directory.path / "audit"), "{0}\n{1}\n");
 }
 
-TEST(AuditLog, WhatDoesNotFitIsCountedAndTold) {
+TEST(AuditLog, CountsAndReportsDroppedLines) {
   const test::FakeRoot directory;
   const auto path = directory.path / "audit";
   {
@@ -78,14 +78,14 @@ TEST(AuditLog, WhatDoesNotFitIsCountedAndTold) {
   EXPECT_THAT(content(path), HasSubstr(R"("event":"lost","lines":1})"));
 }
 
-TEST(AuditLog, ADiskThatIsFullLosesLinesAndSaysSo) {
+TEST(AuditLog, ReportsLinesLostOnAFullDisk) {
   auto log = AuditLog::open("/dev/full");
   ASSERT_TRUE(log);
   (*log)->write("{}");
   EXPECT_TRUE(test::eventually([&] { return (*log)->lost() == 1; })) << (*log)->lost();
 }
 
-TEST(AuditLog, AFileThatCannotBeMadeIsAnError) {
+TEST(AuditLog, FailsIfItsFileCannotBeCreated) {
   const auto log = AuditLog::open("/nonexistent/audit");
   ASSERT_FALSE(log);
   EXPECT_THAT(log.error().message, HasSubstr("/nonexistent/audit"));

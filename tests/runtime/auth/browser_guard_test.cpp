@@ -37,7 +37,7 @@ TEST_F(Guard, LetsLoopbackNamesPass) {
   }
 }
 
-TEST_F(Guard, NamesOfAClusterPassWhereTheyAreExpected) {
+TEST_F(Guard, LetsClusterNamesPassWhereExpected) {
   const BrowserGuard guard = plain.with_cluster_names();
   for (const char* name : {"10.9.9.9", "10.9.9.9:8888", "[fd00::1]:8888", "web", "web:8888", "web.default.svc:8888",
                            "web.default.svc.cluster.local", "localhost"}) {
@@ -49,14 +49,14 @@ TEST_F(Guard, NamesOfAClusterPassWhereTheyAreExpected) {
   EXPECT_FALSE(host(plain, "web.default.svc"));
 }
 
-TEST_F(Guard, AnyNamePassesOnlyWhereACredentialIsAskedFor) {
+TEST_F(Guard, LetsAnyNamePassOnlyIfACredentialIsRequired) {
   const BrowserGuard open = BrowserGuard::create({"*", "box.example"}, {}).value();
   EXPECT_TRUE(host(open, "page.example"));
   EXPECT_FALSE(host(open.with_cluster_names(), "page.example"));
   EXPECT_TRUE(host(open.with_cluster_names(), "box.example"));
 }
 
-TEST_F(Guard, LetsTheAddressPassThatTheConnectionCameInOn) {
+TEST_F(Guard, LetsTheConnectionsOwnAddressPass) {
   EXPECT_TRUE(host(plain, "10.1.2.3"));
   EXPECT_TRUE(host(plain, "10.1.2.3:7070"));
   EXPECT_TRUE(host(plain, "[::ffff:10.1.2.3]:7070"));
@@ -113,7 +113,7 @@ TEST_F(Guard, LetsListedNamesAndSuffixesPass) {
   EXPECT_TRUE(host(*BrowserGuard::create({"*"}, {}), "anything.example"));
 }
 
-TEST_F(Guard, LetsRequestsPassThatNoBrowserMakes) {
+TEST_F(Guard, LetsRequestsOfOtherProgramsPass) {
   EXPECT_TRUE(plain.check_host(std::nullopt, local));
   EXPECT_TRUE(plain.check_host("anything", std::nullopt)) << "a Unix socket";
   EXPECT_TRUE(plain.check_origin(std::nullopt, "http", "localhost"));
@@ -133,7 +133,7 @@ TEST_F(Guard, RefusesPatternsItCouldNotCompare) {
   }
 }
 
-TEST_F(Guard, ListsWhatItWasToldAndNothingElse) {
+TEST_F(Guard, LetsOnlyListedOriginsReadAnswers) {
   const BrowserGuard guard = *BrowserGuard::create({}, {"https://App.example:443", "http://localhost:3000"});
   const auto may_read = [](const BrowserGuard& one, std::string_view origin) {
     const auto verdict = one.judge({.method = "GET", .origin = origin}, answer);
@@ -180,7 +180,7 @@ TEST_F(Guard, LetsListedOriginsPass) {
   EXPECT_FALSE(origin(guard, "null"));
 }
 
-TEST_F(Guard, AsksForTheOriginOfWhatChangesSomething) {
+TEST_F(Guard, ChecksTheOriginOfChanges) {
   const BrowserHead head{.method = "GET", .host = "localhost", .origin = "http://evil.example", .local = local};
   for (const char* method : {"GET", "HEAD", "OPTIONS", "TRACE"}) {
     BrowserHead safe = head;

@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr std::string_view kClaims = R"({"aud":"box-1","exp":1800000060,"scope":"exec","sub":"ci","session":"s"})";
 
-/// The token; "-" for none, "401" when the request is refused.
+/// The presented token; "-" for none, "401" when the request is refused.
 std::string presented(CredentialHeaders headers) {
   const auto token = presented_token(headers);
   if (!token) {
@@ -42,7 +42,7 @@ TEST(PresentedToken, ComesFromAnyOfThreeHeaders) {
   EXPECT_EQ(protocols(""), "-");
 }
 
-TEST(PresentedToken, OfAnEmptyVariableIsNone) {
+TEST(PresentedToken, IsAbsentIfEmpty) {
   for (const char* value : {"Bearer", "Bearer "}) EXPECT_EQ(authorization(value), "-") << value;
   EXPECT_EQ(presented({{}, "", {}}), "-");
 }
@@ -58,14 +58,14 @@ TEST(PresentedToken, IsRefusedWhenItIsMalformed) {
   }
 }
 
-TEST(PresentedToken, OfAnotherSchemeIsNoneOfOurs) {
+TEST(PresentedToken, IgnoresOtherSchemes) {
   EXPECT_EQ(authorization("Basic dXNlcjo="), "-");
   EXPECT_EQ(authorization("Bearers x"), "-");
   EXPECT_EQ(authorization(""), "-");
   EXPECT_EQ(presented({"Basic dXNlcjo=", "secret", {}}), "secret");
 }
 
-TEST(PresentedToken, MayBeThereTwiceOnlyIfItIsTheSame) {
+TEST(PresentedToken, MayOccurTwiceIfEqual) {
   EXPECT_EQ(presented({"Bearer secret", "secret", "skiff.bearer.c2VjcmV0"}), "secret");
   EXPECT_EQ(presented({"Bearer secret", "other", {}}), "401");
   EXPECT_EQ(presented({"Bearer secret", {}, "skiff.bearer.b3RoZXI"}), "401");
@@ -113,7 +113,7 @@ TEST(Authenticator, RefusesEverythingElse) {
   EXPECT_FALSE(authenticator.authenticate(std::nullopt));
 }
 
-TEST(Authenticator, LetsEverybodyInOnlyWhenToldTo) {
+TEST(Authenticator, AdmitsEveryoneOnlyIfAllowed) {
   Authenticator authenticator{"box-1"};
   authenticator.allow_unauthenticated();
   EXPECT_FALSE(authenticator.empty());
@@ -124,7 +124,7 @@ TEST(Authenticator, LetsEverybodyInOnlyWhenToldTo) {
   EXPECT_EQ(nobody->scopes, Scopes::all());
   EXPECT_TRUE(authenticator.authenticate("whatever")->anonymous);
 
-  // With tokens configured a wrong one is a mistake that is worth telling.
+  // With configured tokens a wrong one is still refused.
   authenticator.add(TokenEntry{.digest = digest_of("alpha"), .scopes = Scopes{}.with(Scope::read)});
   EXPECT_TRUE(authenticator.authenticate(std::nullopt)->anonymous);
   EXPECT_FALSE(authenticator.authenticate("alpha")->anonymous);
@@ -174,7 +174,7 @@ TEST_F(JwtAuthenticator, HonoursNotBeforeAlsoForARememberedToken) {
   EXPECT_FALSE(authenticator.authenticate(token, kNow - 1min));
 }
 
-TEST_F(JwtAuthenticator, GoesByTheWallClockAsItIsSet) {
+TEST_F(JwtAuthenticator, FollowsChangesOfTheWallClock) {
   const std::string token = issuer.jwt(R"({"aud":"box-1","exp":1800000060,"nbf":1800000000})");
   EXPECT_TRUE(authenticator.authenticate(token, kNow));
   EXPECT_FALSE(authenticator.authenticate(token, kNow + 24h)) << "set forward, the token is over";
@@ -193,7 +193,7 @@ TEST_F(JwtAuthenticator, RemembersABoundedNumber) {
     EXPECT_LE(authenticator.cached(), Authenticator::kCachedJwts);
   }
   EXPECT_TRUE(authenticator.authenticate(first, kNow));
-  // All of those are over by then.
+  // All cached tokens have expired by then.
   ASSERT_TRUE(authenticator.authenticate(issuer.jwt(R"({"aud":"box-1","exp":1800009999})"), kNow + 1h));
   EXPECT_EQ(authenticator.cached(), 1U);
 }
@@ -229,7 +229,7 @@ TEST(AuthenticatorFromSettings, TakesDigestsAndKeys) {
   EXPECT_FALSE(authenticator->authenticate(std::nullopt));
 }
 
-TEST(AuthenticatorFromSettings, SaysWhichSettingIsToBlameAndNoSecret) {
+TEST(AuthenticatorFromSettings, NamesTheInvalidSettingWithoutSecrets) {
   const auto refusal = [](auto change) {
     Settings settings;
     change(settings);
@@ -266,7 +266,7 @@ TEST(Require, NamesTheScopeThatIsMissingAndEndsWithTheToken) {
   EXPECT_TRUE(require_session(anybody, "s-2"));
 }
 
-TEST(Require, LeavesASessionToThoseWhoMadeIt) {
+TEST(Require, KeepsABoundCredentialFromChangingItsSession) {
   Identity kept{.scopes = Scopes{}.with(Scope::exec), .session = "s-1", .name = "token:1", .expires = {}};
   EXPECT_TRUE(is_kept_in(kept));
   EXPECT_FALSE(require_rule_over(kept, "s-1"));

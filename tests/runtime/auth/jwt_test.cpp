@@ -25,7 +25,7 @@ class Jwt : public ::testing::Test {
   Result<JwtClaims> verify(std::string_view token, WallTime now = kNow) {
     return verify_jwt(token, keys, "box-1", now);
   }
-  /// Why a token with these claims is refused; empty if it is not.
+  /// The reason why a token with these claims is refused; empty if it is accepted.
   std::string refusal(std::string_view claims) { return why(verify(issuer.jwt(claims))); }
   std::string refused_header(std::string_view header) { return why(verify(issuer.jwt(kGood, header))); }
   static std::string why(const Result<JwtClaims>& result) {
@@ -35,7 +35,7 @@ class Jwt : public ::testing::Test {
   }
 };
 
-TEST_F(Jwt, IsAcceptedWithEverythingItSays) {
+TEST_F(Jwt, IsAcceptedWithAllClaims) {
   const auto claims = verify(issuer.jwt(
       R"({"iss":"x","sub":"ci","jti":"t-1","aud":"box-1","exp":1800000060,"nbf":1799999990,"iat":1799999980,"scope":"read exec","session":"s-1"})"));
   ASSERT_TRUE(claims) << claims.error().message;
@@ -89,7 +89,7 @@ TEST_F(Jwt, IsStrictBase64url) {
       EXPECT_NE(why(verify(changed)), "") << end_of_part << " " << extra;
     }
   }
-  // 64 bytes end in a character of which only two bits count; another one with the same two bits is another text.
+  // 64 bytes end in a character of which only two bits count. A character with the same two bits gives another text.
   std::string same_bytes = token;
   same_bytes.back() = static_cast<char>(same_bytes.back() + 1);
   EXPECT_THAT(why(verify(same_bytes)), HasSubstr("signature is malformed"));
@@ -106,7 +106,7 @@ TEST_F(Jwt, IsRefusedWhenAnyCharacterIsChanged) {
   }
 }
 
-TEST_F(Jwt, KnowsOneAlgorithmOnly) {
+TEST_F(Jwt, AcceptsOneAlgorithmOnly) {
   for (const char* algorithm : {"none", "None", "", "HS256", "RS256", "ES256", "eddsa", "EDDSA", "Ed25519", "EdDSA "}) {
     EXPECT_THAT(refused_header(R"({"alg":")" + std::string{algorithm} + "\"}"), HasSubstr("alg is not EdDSA"))
         << algorithm;
@@ -120,14 +120,14 @@ TEST_F(Jwt, KnowsOneAlgorithmOnly) {
 }
 
 TEST_F(Jwt, IsNotSignedWithThePublicKeyAsAnHmacSecret) {
-  // The classic confusion: what is public must never be a secret.
+  // The classic confusion attack: a public key must not be used as a secret.
   const std::string text = protocol::encode_base64url(R"({"alg":"HS256"})") + "." + protocol::encode_base64url(kGood);
   EXPECT_THAT(why(verify(text + "." + protocol::encode_base64url(std::string(32, 'x')))),
               HasSubstr("alg is not EdDSA"));
 }
 
 TEST_F(Jwt, TakesNoKeyFromItsHeader) {
-  // The header's key really did sign it, but it is not one of ours.
+  // The header's key did sign it, but is not a configured key.
   const test::SigningKey attacker;
   const std::string pem = attacker.public_pem();
   const std::string der = *protocol::decode_base64(pem.substr(27, 60));
@@ -137,7 +137,7 @@ TEST_F(Jwt, TakesNoKeyFromItsHeader) {
   EXPECT_EQ(refused_header(header), "");
 }
 
-TEST_F(Jwt, IgnoresWhatItsHeaderMayHoldBesides) {
+TEST_F(Jwt, IgnoresOtherHeaderMembers) {
   EXPECT_EQ(refused_header(R"({"typ":"at+jwt","alg":"EdDSA","kid":"1","x":[{"a":null}]})"), "");
   EXPECT_THAT(refused_header(R"({"alg":"EdDSA","crit":["b64"],"b64":false})"), HasSubstr("crit"));
   EXPECT_THAT(refused_header(R"({"alg":"EdDSA","crit":[]})"), HasSubstr("crit"));
@@ -158,11 +158,11 @@ TEST_F(Jwt, HasClaimsThatAreOneJsonObject) {
     EXPECT_THAT(refusal(claims), HasSubstr("claims is not a JSON object")) << claims;
   }
   EXPECT_THAT(refusal(R"({"aud":"box-1","exp":1,"exp":1800000060})"), HasSubstr("claims holds a name twice"));
-  // Only the outermost names are ours to judge.
+  // Only names of the outermost object are checked.
   EXPECT_EQ(refusal(R"({"aud":"box-1","exp":1800000060,"x":{"a":1,"a":2}})"), "");
 }
 
-TEST_F(Jwt, MustSayWhenItExpires) {
+TEST_F(Jwt, RequiresExp) {
   EXPECT_THAT(refusal(R"({"aud":"box-1"})"), HasSubstr("no exp"));
   for (const char* exp :
        {"null", "\"1800000060\"", "true", "-1", "[1800000060]", "{}", "253402300800", "1e300", "-0.5"}) {
@@ -171,7 +171,7 @@ TEST_F(Jwt, MustSayWhenItExpires) {
   EXPECT_NE(refusal(R"({"aud":"box-1","exp":1e999})"), "");
   EXPECT_THAT(refusal(R"({"aud":"box-1","exp":0})"), HasSubstr("expired"));
   EXPECT_THAT(refusal(R"({"aud":"box-1","exp":1799999999})"), HasSubstr("expired"));
-  // To the microsecond, without leeway.
+  // The expiry is exact to the microsecond, without leeway.
   EXPECT_THAT(refusal(R"({"aud":"box-1","exp":1800000000})"), HasSubstr("expired"));
   EXPECT_EQ(refusal(R"({"aud":"box-1","exp":1800000000.5})"), "");
   EXPECT_EQ(refusal(R"({"aud":"box-1","exp":18e8})"), refusal(R"({"aud":"box-1","exp":1800000000})"));
@@ -205,7 +205,7 @@ TEST_F(Jwt, IsForThisSandboxOnly) {
   EXPECT_THAT(refusal(R"({"exp":1800000060})"), HasSubstr("aud is not this sandbox"));
 }
 
-TEST_F(Jwt, HasTextsWhereTextsAreExpected) {
+TEST_F(Jwt, RequiresStringsForTextClaims) {
   const auto with = [&](const std::string& more) {
     return refusal(R"({"aud":"box-1","exp":1800000060,)" + more + "}");
   };
@@ -228,8 +228,8 @@ TEST_F(Jwt, IsAtMostEightKibibytesLong) {
   EXPECT_THAT(why(verify(std::string(1 << 20, '.'))), HasSubstr("longer than 8 KiB"));
 }
 
-TEST_F(Jwt, IsNotJudgedByItsClaimsBeforeItsSignature) {
-  // The claims are not even JSON; what is said is about the signature.
+TEST_F(Jwt, ChecksItsSignatureBeforeItsClaims) {
+  // The claims are not JSON, but the error is about the signature.
   const test::SigningKey other;
   EXPECT_THAT(why(verify(other.jwt("{"))), HasSubstr("signature is by none"));
 }

@@ -11,7 +11,7 @@ namespace {
 
 using protocol::Headers;
 
-/// What is left of a request's fields at an agent that accepts "alpha" and "beta".
+/// The remaining fields of a request at an agent that accepts "alpha" and "beta".
 std::string left_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
   Authenticator who{"box-1"};
   for (const std::string_view token : {"alpha", "beta"}) who.add(TokenEntry{.digest = digest_of(token)});
@@ -25,7 +25,7 @@ bool own(std::initializer_list<std::pair<std::string_view, std::string_view>> fi
   return has_own_field(credential_headers(headers));
 }
 
-TEST(HasOwnField, IsTrueForWhatOnlyTheAgentReads) {
+TEST(HasOwnField, IsTrueForFieldsOfTheAgentOnly) {
   EXPECT_TRUE(own({{"X-Skiff-Token", "alpha"}}));
   EXPECT_TRUE(own({{"Sec-WebSocket-Protocol", "chat, skiff.bearer.YWxwaGE"}}));
   EXPECT_FALSE(own({{"Authorization", "Bearer alpha"}}));
@@ -33,7 +33,7 @@ TEST(HasOwnField, IsTrueForWhatOnlyTheAgentReads) {
   EXPECT_FALSE(own({}));
 }
 
-TEST(RemoveOwnFields, TakesABearerTokenForTheAgentsUnlessItHasAnother) {
+TEST(RemoveOwnFields, RemovesABearerTokenUnlessTheRequestHasAnother) {
   EXPECT_EQ(left_of({{"Authorization", "Bearer alpha"}, {"X", "1"}}), "X: 1\r\n");
   EXPECT_EQ(left_of({{"authorization", "bearer unknown"}}), "");
   EXPECT_EQ(left_of({{"X-Skiff-Token", "alpha"}, {"Authorization", "Bearer theirs"}}),

@@ -60,12 +60,12 @@ TEST(PublicKey, ComesInSeveralBlocksAndAnyLineEnd) {
   std::string crlf;
   for (const char c : pem) crlf += c == '\n' ? "\r\n" : std::string{c};
   EXPECT_EQ(PublicKey::parse_pem(crlf)->size(), 2U);
-  // On one line, as some tools put it into a variable.
+  // Put the key on one line, as some tools do in a variable.
   std::ranges::replace(pem, '\n', ' ');
   EXPECT_EQ(PublicKey::parse_pem(pem)->size(), 2U);
 }
 
-TEST(PublicKey, IsRefusedWhenItIsAnythingElse) {
+TEST(PublicKey, RefusesOtherText) {
   const std::string pem = test::SigningKey{}.public_pem();
   EXPECT_EQ(key_refusal(""), "it contains no key");
   EXPECT_EQ(key_refusal(" \n"), "it contains no key");

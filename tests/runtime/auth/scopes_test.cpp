@@ -26,7 +26,7 @@ TEST(Scopes, AllowWhatTheirMembersImply) {
   EXPECT_EQ(exec.with(Scope::read), exec);
 }
 
-TEST(Scopes, AreListedByCommasWithoutAnUnknownWord) {
+TEST(Scopes, RefuseUnknownWordsInAList) {
   EXPECT_EQ(Scopes::parse_list("read"), Scopes{}.with(Scope::read));
   EXPECT_EQ(Scopes::parse_list("exec,read"), Scopes{}.with(Scope::exec));
   EXPECT_EQ(Scopes::parse_list("admin"), Scopes::all());
@@ -35,7 +35,7 @@ TEST(Scopes, AreListedByCommasWithoutAnUnknownWord) {
   }
 }
 
-TEST(Scopes, OfAClaimSkipWordsThatMeanNothingHere) {
+TEST(Scopes, SkipUnknownWordsOfAClaim) {
   EXPECT_EQ(Scopes::parse_claim("openid read  profile"), Scopes{}.with(Scope::read));
   EXPECT_EQ(Scopes::parse_claim("exec read"), Scopes{}.with(Scope::exec));
   EXPECT_TRUE(Scopes::parse_claim("").empty());

@@ -42,7 +42,7 @@ TEST(TokenFile, HasOneTokenALineWithScopesAndASession) {
   EXPECT_EQ((*entries)[3].digest, digest_of("delta"));
 }
 
-TEST(TokenFile, NamesTheLineThatIsWrongAndNeverItsText) {
+TEST(TokenFile, NamesTheInvalidLineWithoutItsText) {
   EXPECT_EQ(token_file_refusal("ok\nhush write"),
             "line 2: scopes are read, exec, ports and admin, separated by commas");
   EXPECT_EQ(token_file_refusal("hush read,"), "line 1: scopes are read, exec, ports and admin, separated by commas");
@@ -58,7 +58,7 @@ TEST(TokenFile, NamesTheLineThatIsWrongAndNeverItsText) {
   }
 }
 
-TEST(TokenFile, WithoutATokenIsAnError) {
+TEST(TokenFile, MustContainAToken) {
   EXPECT_EQ(token_file_refusal(""), "it contains no token");
   EXPECT_EQ(token_file_refusal("# nothing\n\n  \n"), "it contains no token");
 }
@@ -107,7 +107,7 @@ TEST(NewToken, Has256RandomBitsInAnAlphabetThatFitsEverywhere) {
   }
 }
 
-TEST(TokenForm, IsWhatFitsInAHeader) {
+TEST(TokenForm, AcceptsWhatFitsInAHeader) {
   EXPECT_TRUE(is_token_form("a"));
   EXPECT_TRUE(is_token_form("!~\"\\,;"));
   EXPECT_TRUE(is_token_form(std::string(8192, 'x')));

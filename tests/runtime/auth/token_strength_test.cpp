@@ -9,7 +9,7 @@
 namespace skiff::runtime {
 namespace {
 
-TEST(TokenStrength, IsThatOf128Bits) {
+TEST(TokenStrength, Requires128Bits) {
   const std::string good = new_token();
   EXPECT_FALSE(is_weak_token(good));
   EXPECT_FALSE(is_weak_token("-_3456789abcdefghijklm"));

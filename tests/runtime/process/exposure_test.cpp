@@ -21,7 +21,7 @@ class Exposures : public ::testing::Test {
     std::filesystem::create_directory(directory_ / "root");
     settings_.root = directory_ / "root";
   }
-  /// A file for its owner alone.
+  /// Creates a file that only its owner can read.
   std::string secret(const std::string& name) {
     const std::string path = directory_.write(name, "secret\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -37,21 +37,21 @@ class Exposures : public ::testing::Test {
   Settings settings_;
 };
 
-TEST_F(Exposures, AreNoneOfSecretsOutsideTheRootThatTheirOwnerReads) {
+TEST_F(Exposures, AreEmptyForPrivateFilesOutsideTheRoot) {
   settings_.token_file = secret("token");
   settings_.tls_cert = directory_.write("certificate", "for all");
   settings_.tls_key = secret("key");
   EXPECT_THAT(found({"0.0.0.0:7070"}), IsEmpty());
 }
 
-TEST_F(Exposures, AreFilesThatEverybodyReads) {
+TEST_F(Exposures, IncludeFilesThatEveryUserCanRead) {
   settings_.token_file = secret("token");
   std::filesystem::permissions(settings_.token_file, std::filesystem::perms::others_read,
                                std::filesystem::perm_options::add);
   EXPECT_THAT(found(), ElementsAre(AllOf(HasSubstr("--token-file"), HasSubstr("every user"))));
 }
 
-TEST_F(Exposures, AreFilesBelowTheRootByWhateverNameTheyAreGiven) {
+TEST_F(Exposures, IncludeFilesBelowTheRootByAnyPath) {
   settings_.tls_key = secret("root/key");
   EXPECT_THAT(found(), ElementsAre(AllOf(HasSubstr("--tls-key"), HasSubstr("below the root"))));
   std::filesystem::create_symlink("root", directory_ / "link");
@@ -62,13 +62,13 @@ TEST_F(Exposures, AreFilesBelowTheRootByWhateverNameTheyAreGiven) {
   EXPECT_THAT(found(), ElementsAre(HasSubstr("below the root \"/\"")));
 }
 
-TEST_F(Exposures, AreNotFilesInADirectoryThatOnlyBeginsAsTheRoot) {
+TEST_F(Exposures, ExcludeDirectoriesThatShareThePrefixOfTheRoot) {
   std::filesystem::create_directory(directory_ / "root2");
   settings_.token_file = secret("root2/token");
   EXPECT_THAT(found(), IsEmpty());
 }
 
-TEST_F(Exposures, AreAddressesOfTheNetworkWithoutTls) {
+TEST_F(Exposures, IncludeNetworkAddressesWithoutTls) {
   EXPECT_THAT(found({"127.0.0.1:7070", "[::1]:7070", "unix:/run/skiff.sock"}), IsEmpty());
   EXPECT_THAT(found({"127.0.0.1:7070", "0.0.0.0:7070", "[::]:7071"}),
               ElementsAre(HasSubstr("0.0.0.0:7070"), HasSubstr("[::]:7071")));

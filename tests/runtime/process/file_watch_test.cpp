@@ -8,7 +8,7 @@
 namespace skiff::runtime {
 namespace {
 
-/// Watches `file` while `change` is made, until it is told of.
+/// Watches `file`, makes `change`, and waits until it is reported.
 template <class Change>
 Task<> expect_told(Executor executor, std::string file, Change change) {
   auto watch = FileWatch::open({std::move(file)});
@@ -26,13 +26,13 @@ Task<> expect_told(Executor executor, std::string file, Change change) {
   co_await group.join();
 }
 
-CO_TEST(FileWatch, AFileThatIsWrittenIsTold) {
+CO_TEST(FileWatch, ReportsAFileThatIsWritten) {
   const test::FakeRoot directory;
   directory.write("cert", "1");
   co_await expect_told(executor, directory.path / "cert", [&] { directory.write("cert", "2"); });
 }
 
-CO_TEST(FileWatch, AFileThatIsReplacedIsTold) {
+CO_TEST(FileWatch, ReportsAFileThatIsReplaced) {
   const test::FakeRoot directory;
   directory.write("cert", "1");
   directory.write("new/cert", "2");
@@ -40,7 +40,7 @@ CO_TEST(FileWatch, AFileThatIsReplacedIsTold) {
                        [&] { std::filesystem::rename(directory.path / "new/cert", directory.path / "cert"); });
 }
 
-CO_TEST(FileWatch, ASecretsLinkThatIsSwappedIsTold) {
+CO_TEST(FileWatch, ReportsASwappedLinkOfASecret) {
   const test::FakeRoot directory;
   directory.write("..1/cert", "1");
   directory.write("..2/cert", "2");
@@ -52,7 +52,7 @@ CO_TEST(FileWatch, ASecretsLinkThatIsSwappedIsTold) {
   });
 }
 
-TEST(FileWatch, ADirectoryThatIsNotThereIsAnError) {
+TEST(FileWatch, FailsForAMissingDirectory) {
   EXPECT_FALSE(FileWatch::open({"/nonexistent/cert"}));
 }
 

@@ -25,7 +25,7 @@ bool set(int resource, rlim_t soft, rlim_t hard) {
   return ::setrlimit(resource, &limit) == 0;
 }
 
-/// Without the right to raise a hard limit.
+/// True without the right to raise a hard limit.
 bool is_ordinary() {
   constexpr uid_t kNobody = 65534;
   return ::getuid() != 0 || ::setuid(kNobody) == 0;
@@ -38,7 +38,7 @@ TEST(OwnLimits, AreLeftAloneWhileNothingHasChanged) {
   EXPECT_EQ(kept.lost, "");
 }
 
-TEST(OwnLimits, TakesSoftOnesBack) {
+TEST(OwnLimits, RestoresSoftLimits) {
   EXPECT_EQ(status_in_child([] {
               OwnLimits own;
               const rlimit files = limit_of(RLIMIT_FSIZE);
@@ -53,7 +53,7 @@ TEST(OwnLimits, TakesSoftOnesBack) {
             0);
 }
 
-TEST(OwnLimits, SaysWhichOneIsLost) {
+TEST(OwnLimits, NamesALostLimit) {
   EXPECT_EQ(status_in_child([] {
               OwnLimits own;
               if (!is_ordinary() || !set(RLIMIT_RTTIME, 1000, 1000)) return 1;
@@ -63,7 +63,7 @@ TEST(OwnLimits, SaysWhichOneIsLost) {
             0);
 }
 
-TEST(OwnLimits, HasWhatIsLeftOfOneThatItCanDoWithout) {
+TEST(OwnLimits, RestoresAnOptionalLimitAsFarAsPossible) {
   EXPECT_EQ(status_in_child([] {
               OwnLimits own;
               if (limit_of(RLIMIT_MEMLOCK).rlim_cur <= 4096) return 0;
@@ -76,7 +76,7 @@ TEST(OwnLimits, HasWhatIsLeftOfOneThatItCanDoWithout) {
             0);
 }
 
-TEST(OwnLimits, DoesNotMindAHardOneThatIsHighEnough) {
+TEST(OwnLimits, IgnoresALoweredHardLimitThatIsHighEnough) {
   EXPECT_EQ(status_in_child([] {
               if (!is_ordinary() || !set(RLIMIT_FSIZE, 1 << 20, limit_of(RLIMIT_FSIZE).rlim_max)) return 1;
               OwnLimits own;
@@ -97,7 +97,7 @@ bool finds_memory() {
   }
 }
 
-TEST(OwnLimits, AreTakenBackWhereThereIsNoMemory) {
+TEST(OwnLimits, AreRestoredWhenMemoryRunsOut) {
   EXPECT_EQ(status_in_child([] {
               OwnLimits own;
               if (finds_memory()) return 1;
@@ -111,7 +111,7 @@ TEST(OwnLimits, AreTakenBackWhereThereIsNoMemory) {
             0);
 }
 
-TEST(OwnLimits, GiveTheirReservePieceByPieceWhenOneIsLost) {
+TEST(OwnLimits, FreeTheirReservePieceByPieceWhenOneIsLost) {
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   GTEST_SKIP() << "a sanitizer has a heap of its own";
 #endif

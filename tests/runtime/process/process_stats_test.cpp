@@ -18,7 +18,7 @@ TEST(ProcessStats, AnOpenFileIsCounted) {
 
 TEST(ProcessStats, CpuTimeGrowsWithWork) {
   const double before = cpu_seconds();
-  // Ends only if it grows; in seconds, this much is work for some milliseconds.
+  // This ends only if the time grows; it takes some milliseconds of work.
   volatile unsigned work = 0;
   while (cpu_seconds() < before + 0.005) {
     for (int i = 0; i < 10'000; ++i) work = work + 1;

@@ -72,7 +72,7 @@ TEST(SelfDefence, IgnoresABrokenPipe) {
             0);
 }
 
-TEST(SelfDefence, LivesOnWithItsLimitsOfTimeAndFileSizesReached) {
+TEST(SelfDefence, SurvivesReachedLimitsOfTimeAndFileSize) {
   EXPECT_EQ(status_in_child([] {
               for (const int signal : {SIGXFSZ, SIGXCPU}) std::signal(signal, SIG_DFL);
               const int file = ::memfd_create("full", MFD_CLOEXEC);
@@ -85,7 +85,7 @@ TEST(SelfDefence, LivesOnWithItsLimitsOfTimeAndFileSizesReached) {
             0);
 }
 
-TEST(SelfDefence, RaisesTheLimitOfOpenFilesAndTellsWhatItWas) {
+TEST(SelfDefence, RaisesTheLimitOfOpenFilesAndReturnsTheOldOne) {
   EXPECT_EQ(status_in_child([] {
               rlimit limit{};
               ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -100,7 +100,7 @@ TEST(SelfDefence, RaisesTheLimitOfOpenFilesAndTellsWhatItWas) {
 }
 
 TEST(WipeEnvironment, OverwritesTheValueItRemoves) {
-  // Not by setenv(3), which copies: this is the memory that environ(7) points at, as at the start of a process.
+  // Do not use setenv(3), which copies: environ(7) points to this memory, as at the start of a process.
   static char entry[] = "SKIFF_WIPE_TEST=a secret";
   ASSERT_EQ(::putenv(entry), 0);
   wipe_environment("SKIFF_WIPE_TEST");

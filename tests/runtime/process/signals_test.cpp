@@ -14,22 +14,22 @@ signalfd_siginfo sent(int code, std::uint32_t pid) {
   return info;
 }
 
-TEST(SignalsFromOutside, ShowPid1TheCodeOfKillAndNoSender) {
+TEST(SignalsFromOutside, HaveTheCodeOfKillAndNoSenderForPid1) {
   EXPECT_TRUE(is_from_outside(sent(SI_USER, 0), kInit));
 }
 
-TEST(SignalsFromOutside, AreNotThoseOfAProcessInside) {
+TEST(SignalsFromOutside, ExcludeProcessesInside) {
   EXPECT_FALSE(is_from_outside(sent(SI_USER, 17), kInit));
   EXPECT_FALSE(is_from_outside(sent(SI_TKILL, 17), kInit));
 }
 
-TEST(SignalsFromOutside, AreNotThoseWithASenderThatIsMadeUp) {
+TEST(SignalsFromOutside, ExcludeForgedSenders) {
   EXPECT_FALSE(is_from_outside(sent(SI_QUEUE, 0), kInit));
   EXPECT_FALSE(is_from_outside(sent(SI_SIGIO, 0), kInit));
   EXPECT_FALSE(is_from_outside(sent(POLL_IN, 0), kInit));
 }
 
-TEST(SignalsFromOutside, AreAllOfThemWhereTheAgentIsNotPid1) {
+TEST(SignalsFromOutside, IncludeAllSignalsIfNotPid1) {
   EXPECT_TRUE(is_from_outside(sent(SI_USER, 17), 4711));
   EXPECT_TRUE(is_from_outside(sent(SI_QUEUE, 0), 4711));
 }
@@ -50,7 +50,7 @@ TEST(ASignalWithoutAnEntry, LeavesAFullQueueAsLongAsItWas) {
   EXPECT_FALSE(had_no_entry({.entries = 65, .limit = 64}, {.entries = 64, .limit = 64}));
 }
 
-TEST(ASignalWithoutAnEntry, IsNotThoughtOfWhereTheQueueHasRoom) {
+TEST(ASignalWithoutAnEntry, IsRuledOutIfTheQueueHasRoom) {
   EXPECT_FALSE(had_no_entry({.entries = 3, .limit = 64}, {.entries = 3, .limit = 64}));
   EXPECT_FALSE(had_no_entry({.entries = 3, .limit = 64}, {.entries = 9, .limit = 64}));
 }

@@ -15,7 +15,7 @@ using sessions::Stream;
 using test::kKiB;
 using test::write;
 
-/// What was given, and where the log goes on.
+/// The items that were read, and the offset after them.
 struct Given {
   std::string bytes;
   std::uint64_t lost = 0;
@@ -33,7 +33,7 @@ Task<Given> give_part(std::shared_ptr<sessions::OutputLog> log, std::uint64_t fr
   co_return given;
 }
 
-CO_TEST(LogPart, EndsWhereTheLogIsNow) {
+CO_TEST(LogPart, EndsAtTheLogsCurrentEnd) {
   test::Logs logs{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "hello ");
@@ -46,7 +46,7 @@ CO_TEST(LogPart, EndsWhereTheLogIsNow) {
   EXPECT_EQ(none.next, 11U);
 }
 
-CO_TEST(LogPart, HasNoMoreBytesThanItsLimit) {
+CO_TEST(LogPart, RespectsItsLimit) {
   test::Logs logs{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "hello ");
@@ -56,7 +56,7 @@ CO_TEST(LogPart, HasNoMoreBytesThanItsLimit) {
   EXPECT_EQ(part.next, 8U);
 }
 
-CO_TEST(LogPart, TellsWhatIsNoLongerKept) {
+CO_TEST(LogPart, ReportsGaps) {
   test::Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   write(*log, Stream::out, test::pattern(1000 * kKiB));

@@ -16,7 +16,7 @@ using test::kKiB;
 using test::write;
 using Kind = LogItem::Kind;
 
-/// A log with its readers' turns.
+/// A log and the turns of its readers.
 struct ReadLog {
   explicit ReadLog(Executor executor) : logs{executor}, log{logs.make()}, turns{executor} {}
   Task<> close() { co_return; }
@@ -26,7 +26,7 @@ struct ReadLog {
   sessions::Turns turns;
 };
 
-/// What one turn gives, an item a letter for what is not output.
+/// The output of one turn, with a letter for each other item.
 std::string take_turn(LogReader& reader) {
   std::string text;
   while (const auto item = reader.next()) {
@@ -109,13 +109,13 @@ CO_TEST(LogReader, TakesNoMoreThanItsShareInATurn, ReadLog& on) {
   EXPECT_TRUE(read == bytes + '!');
 }
 
-CO_TEST(LogReader, TellsOfSilenceOnlyWhenTheLogIsDry, ReadLog& on) {
+CO_TEST(LogReader, ReportsKeepalivesOnlyWhenTheLogIsDry, ReadLog& on) {
   LogReader reader{on.turns, on.log, {.watch = {.keepalive = 1ms}}};
   write(*on.log, Stream::out, "x");
   Wake wake = co_await reader.ready();
   EXPECT_EQ(wake, Wake::output);
   EXPECT_EQ(take_turn(reader), "x");
-  // The alarm itself is a wake without a cause; what it was for is told when nothing has come meanwhile.
+  // The alarm itself wakes the reader without an event; the keepalive follows if nothing has come meanwhile.
   for (int i = 0; i < 2 && (wake = co_await reader.ready()) == Wake::output; ++i) EXPECT_EQ(take_turn(reader), "");
   EXPECT_EQ(wake, Wake::keepalive);
 }
@@ -143,7 +143,7 @@ CO_TEST(LogReader, HoldsAgainForAsLongAsBefore, ReadLog& on) {
   EXPECT_EQ(co_await reader.ready(true), Wake::output) << "another half is not held for long yet";
 }
 
-CO_TEST(LogReader, IsToldOfItsEndAlsoWhenTheLogHasMore, ReadLog& on) {
+CO_TEST(LogReader, ReportsItsTimeLimitAlsoWhenTheLogHasMore, ReadLog& on) {
   write(*on.log, Stream::out, "more");
   LogReader late{on.turns, on.log, {.watch = {.until = SteadyTime::clock::now()}}};
   EXPECT_EQ(co_await late.ready(), Wake::overdue);
@@ -156,7 +156,7 @@ CO_TEST(LogReader, IsToldOfItsEndAlsoWhenTheLogHasMore, ReadLog& on) {
   EXPECT_EQ(wake, Wake::expired);
 }
 
-CO_TEST(LogReader, ReadsOnceMore, ReadLog& on) {
+CO_TEST(LogReader, RewindsToAnOffset, ReadLog& on) {
   write(*on.log, Stream::out, "hello");
   on.log->exit({});
   LogReader reader{on.turns, on.log, {.lossless = true}};

@@ -29,14 +29,14 @@ CO_TEST(LogWatch, EndsAtTheExit) {
   EXPECT_TRUE(log->exit_status());
 }
 
-CO_TEST(LogWatch, AsksForSignsOfLifeAgainAndAgain) {
+CO_TEST(LogWatch, AsksForKeepalivesRepeatedly) {
   test::Logs logs{executor};
   LogWatch watch{executor, logs.make(), {.keepalive = 1ms}};
   EXPECT_EQ(co_await watch.until_exit(), Wake::keepalive);
   EXPECT_EQ(co_await watch.until_exit(), Wake::keepalive);
 }
 
-CO_TEST(LogWatch, IsOverdueAtItsEnd) {
+CO_TEST(LogWatch, IsOverdueAtItsTimeLimit) {
   test::Logs logs{executor};
   LogWatch watch{executor, logs.make(), {.keepalive = 1h, .until = SteadyTime::clock::now() + 1ms}};
   EXPECT_EQ(co_await watch.until_exit(), Wake::overdue);

@@ -21,14 +21,14 @@ TEST(StartFault, ClassifiesErrorsOfTheSystem) {
   for (const int error : {ENOEXEC, EIO, 0}) EXPECT_EQ(fault_of(error), StartFault::other);
 }
 
-TEST(ExitCode, OfAnExitIsItsOwn) {
+TEST(ExitCode, KeepsTheCodeOfAnExit) {
   sessions::ExitStatus status;
   status.exit_code = 3;
   EXPECT_EQ(python_exit_code(status), 3);
   EXPECT_EQ(go_exit_code(status), 3);
 }
 
-TEST(ExitCode, OfASignalDiffersByLanguage) {
+TEST(ExitCode, EncodesASignalByLanguage) {
   sessions::ExitStatus status;
   status.signal = 15;
   EXPECT_EQ(python_exit_code(status), -15);

@@ -57,7 +57,7 @@ TEST(MemoryGauge, TakesTheLevelNearestToItsLimit) {
   EXPECT_EQ(use->limit, 1000U);
 }
 
-TEST(MemoryGauge, KnowsNoLimitFromMax) {
+TEST(MemoryGauge, ReadsMaxAsNoLimit) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", kMount2);
@@ -84,7 +84,7 @@ TEST(MemoryGauge, ReadsVersion1WhereTheContainersPartOfTheHierarchyIsMounted) {
   EXPECT_EQ(use->limit, 800U);
 }
 
-TEST(MemoryGauge, KnowsWhatVersion1ShowsForNoLimit) {
+TEST(MemoryGauge, ReadsVersion1sLargestNumberAsNoLimit) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "4:memory:/\n");
   root.write("proc/self/mountinfo", "35 31 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
@@ -103,7 +103,7 @@ TEST(MemoryGauge, CountsTheKernelsKills) {
   EXPECT_EQ(MemoryGauge{root.path}.oom_kills(), 3U);
 }
 
-TEST(MemoryGauge, HasNothingToSayWithoutAController) {
+TEST(MemoryGauge, ReturnsNothingWithoutAController) {
   const FakeRoot root;
   EXPECT_FALSE(MemoryGauge{root.path}.read());
   root.write("proc/self/cgroup", "0::/\n");
@@ -130,7 +130,7 @@ TEST(MemoryGuard, LooksMoreOftenWhenLittleIsLeft) {
   const auto less = MemoryGuard::period({.used = gib * 3 / 2, .limit = 2 * gib}, options);
   EXPECT_GT(half, less);
   EXPECT_GE(less, options.fastest);
-  // What a writer of 2 GiB/s takes in one period must not reach from the bound to the limit by way of all that is left.
+  // A writer of 2 GiB/s must not use up the free memory within one period.
   EXPECT_LT(half.count() * 2, 1000);
 }
 
@@ -185,12 +185,12 @@ CO_TEST(MemoryGuard, MayBeStoppedFromItsOwnCall) {
   EXPECT_EQ(calls, 1);
 }
 
-CO_TEST(MemoryGuard, HoldsNobodyUpWhileTheKernelTakesItsTime) {
+CO_TEST(MemoryGuard, DoesNotBlockTheReactorWhileTheKernelIsSlow) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", kMount2);
   version2(root, "", "1", "100", "");
-  // Who reads it waits for somebody who writes.
+  // A reader of this pipe blocks until there is a writer.
   const auto file = root.path / "sys/fs/cgroup/memory.current";
   std::filesystem::remove(file);
   CO_ASSERT_TRUE(::mkfifo(file.c_str(), 0600) == 0);
@@ -207,7 +207,7 @@ CO_TEST(MemoryGuard, HoldsNobodyUpWhileTheKernelTakesItsTime) {
   UniqueFd writer;
   while (!writer) {
     co_await test::pause(milliseconds{1});
-    writer.reset(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // ENXIO until it is read
+    writer.reset(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // ENXIO until the guard reads it
   }
   CO_ASSERT_TRUE(::write(writer.get(), "99\n", 3) == 3);
   writer.reset();
@@ -215,11 +215,11 @@ CO_TEST(MemoryGuard, HoldsNobodyUpWhileTheKernelTakesItsTime) {
   EXPECT_EQ(seen->used, 99U);
 }
 
-CO_TEST(MemoryGuard, RestsWhereThereIsNoLimit) {
+CO_TEST(MemoryGuard, StopsWithoutALimit) {
   const FakeRoot root;
   BlockingPool looks{"test-looks", 1};
   MemoryGuard guard{executor, looks, MemoryGauge{root.path}, {}, [](MemoryUse) { ADD_FAILURE(); }};
-  // That nothing is left on the reactor is checked after the test.
+  // The harness checks after the test that nothing is left on the reactor.
   guard.start();
   co_return;
 }

@@ -19,7 +19,7 @@ using test::FakeRoot;
 constexpr auto kHeading =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 
-TEST(ListeningPorts, OnlyListenersAreListedWithTheirAddresses) {
+TEST(ListeningPorts, ListsOnlyListenersWithTheirAddresses) {
   const FakeRoot root;
   root.write("proc/net/tcp",
              std::string{kHeading} +
@@ -51,7 +51,7 @@ TEST(ListeningPorts, OnlyListenersAreListedWithTheirAddresses) {
   EXPECT_EQ(ports[2].process, "server");
 }
 
-TEST(ListeningPorts, ASharedSocketIsTheFirstProcesss) {
+TEST(ListeningPorts, NamesTheFirstProcessOfASharedSocket) {
   const FakeRoot root;
   root.write("proc/net/tcp",
              std::string{kHeading} +
@@ -63,7 +63,7 @@ TEST(ListeningPorts, ASharedSocketIsTheFirstProcesss) {
   EXPECT_EQ(ports[0].pid, 9);
 }
 
-TEST(ListeningPorts, AnOpenSocketOfThisProcessIsFound) {
+TEST(ListeningPorts, FindsASocketOfThisProcess) {
   const UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -71,7 +71,7 @@ TEST(ContainerStats, AreReadFromVersion1) {
   EXPECT_EQ(stats.pids.limit, 100U);
 }
 
-TEST(ContainerStats, WhatIsNotThereIsAbsent) {
+TEST(ContainerStats, OmitMissingFigures) {
   const FakeRoot root;
   const auto stats = read_container_stats(root.path);
   EXPECT_FALSE(stats.cgroup_version);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A command's stdin, and the command that reads it when it is told to.
+/// A command's stdin, and the command that reads it on request.
 struct Fed {
   explicit Fed(Executor executor) : Fed{executor, test::create_pipe()} {}
   Fed(Executor executor, test::Pipe pipe)
@@ -45,7 +45,7 @@ struct Fed {
   TaskGroup tasks;
 };
 
-CO_TEST(StdinFeed, LetsTheNextWriterGoOnOnceTheOneBeforeItIsDone) {
+CO_TEST(StdinFeed, LetsWritersTakeTurns) {
   Fed fed{executor};
   fed.tasks.spawn("first", Fed::write(&fed, std::string(300'000, 'a')));
   fed.tasks.spawn("second", Fed::write(&fed, "b"));
@@ -59,7 +59,7 @@ CO_TEST(StdinFeed, LetsTheNextWriterGoOnOnceTheOneBeforeItIsDone) {
   EXPECT_EQ(fed.offsets, (std::vector<std::uint64_t>{300'000, 300'001}));
 }
 
-CO_TEST(StdinFeed, CountsNotTheKeyThatEndsATerminalsInput) {
+CO_TEST(StdinFeed, DoesNotCountTheEndOfFileKeyOfATerminal) {
   auto terminal = open_terminal({});
   CO_ASSERT_TRUE(terminal.has_value());
   StdinFeed feed{executor, std::move(terminal->master), true};
@@ -68,7 +68,7 @@ CO_TEST(StdinFeed, CountsNotTheKeyThatEndsATerminalsInput) {
   auto finished = co_await feed.finish();
   EXPECT_TRUE(finished.has_value());
   CO_ASSERT_TRUE(feed.offset() == 4U);
-  // A terminal's input goes on, where the client has it.
+  // The input of a terminal continues, at the client's offset.
   written = co_await feed.write(Slice{std::string{"two\n"}}, std::uint64_t{4});
   EXPECT_TRUE(written.has_value());
   std::string read;
@@ -83,7 +83,7 @@ CO_TEST(StdinFeed, CountsNotTheKeyThatEndsATerminalsInput) {
   EXPECT_EQ(read, "one\n<end>two\n");
 }
 
-CO_TEST(StdinFeed, TakesNoByteOfARepeatTwice) {
+CO_TEST(StdinFeed, SkipsBytesOfARepeatedWrite) {
   Fed fed{executor};
   EXPECT_EQ((co_await fed.feed.write(Slice{std::string{"abc"}}, 0)).value(), 3u);
   EXPECT_EQ((co_await fed.feed.write(Slice{std::string{"abcd"}}, 0)).value(), 4u);

@@ -16,14 +16,14 @@ ino_t inode_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-/// Containers may deny it for other processes (hidepid, a filter, Yama), and then there is no hint.
+/// Whether /proc/PID/syscall can be read: containers may deny it for other processes (hidepid, a filter, Yama).
 bool offered(pid_t pid) {
   const UniqueFd file{::open(("/proc/" + std::to_string(pid) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC)};
   char byte = 0;
   return file && ::read(file.get(), &byte, 1) == 1;
 }
 
-/// A reader on a pipe, with a tag.
+/// A tagged process that reads a pipe.
 struct OnPipe {
   explicit OnPipe(std::vector<std::string> words) {
     SpawnRequest request = testcmd(std::move(words));
@@ -40,7 +40,7 @@ struct OnPipe {
 
 class InputWaitOn : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(InputWaitOn, APipeIsSeen) {
+TEST_P(InputWaitOn, SeesAReaderOfAPipe) {
   const OnPipe reader{{"reader", GetParam()}};
   if (!offered(reader.child->pid())) GTEST_SKIP() << "/proc/PID/syscall is denied here";
   EXPECT_TRUE(test::eventually([&] { return waits_for_input(reader.tag, reader.inode); }));
@@ -49,7 +49,7 @@ TEST_P(InputWaitOn, APipeIsSeen) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, InputWaitOn, ::testing::Values("read", "poll", "select"));
 
-TEST(InputWait, IsOverOnceThereIsInput) {
+TEST(InputWait, EndsOnceThereIsInput) {
   OnPipe reader{{"reader", "read"}};
   if (!offered(reader.child->pid())) GTEST_SKIP() << "/proc/PID/syscall is denied here";
   ASSERT_TRUE(test::eventually([&] { return waits_for_input(reader.tag, reader.inode); }));
@@ -58,7 +58,7 @@ TEST(InputWait, IsOverOnceThereIsInput) {
   EXPECT_FALSE(waits_for_input(reader.tag, reader.inode));
 }
 
-TEST(InputWait, IsNotSeenInAProcessThatWaitsForSomethingElse) {
+TEST(InputWait, IgnoresAProcessThatWaitsForSomethingElse) {
   test::Pipe out = test::create_pipe();
   SpawnRequest request = testcmd({"stay"}, std::move(out.write));
   request.tag = TagSource{}.next();

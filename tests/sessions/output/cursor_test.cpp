@@ -32,7 +32,7 @@ CO_TEST(Cursor, StartsInsideARecord) {
   EXPECT_FALSE(cursor.next(1));
 }
 
-CO_TEST(Cursor, GivesNoMoreThanIsAskedFor) {
+CO_TEST(Cursor, ReturnsAtMostTheRequestedBytes) {
   Logs logs{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "0123456789");
@@ -59,7 +59,7 @@ CO_TEST(Cursor, FilteringLeavesHolesAndNoGaps) {
   EXPECT_EQ(co_await transcript(&err), (Lines{"err 4 wo", "exit 11", "err late 11 four", "end 15"}));
 }
 
-CO_TEST(Cursor, AGapIsToldToAFilteredReaderToo) {
+CO_TEST(Cursor, ReportsGapsToAFilteredReader) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   write(*log, Stream::out, pattern(kMiB));
@@ -73,7 +73,7 @@ CO_TEST(Cursor, AGapIsToldToAFilteredReaderToo) {
   co_return;
 }
 
-CO_TEST(Cursor, AGapThatSpansTheExitIsToldInTwoParts) {
+CO_TEST(Cursor, ReportsAGapAcrossTheExitInTwoParts) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   write(*log, Stream::out, pattern(100 * kKiB));
@@ -94,7 +94,7 @@ CO_TEST(Cursor, AGapThatSpansTheExitIsToldInTwoParts) {
   EXPECT_TRUE(late.late);
 }
 
-CO_TEST(Cursor, OfALogWithoutOutputGetsExitAndEnd) {
+CO_TEST(Cursor, GetsExitAndEndOfALogWithoutOutput) {
   Logs logs{executor};
   const auto log = logs.make();
   Cursor cursor{log, {}};
@@ -109,7 +109,7 @@ CO_TEST(Cursor, OfALogWithoutOutputGetsExitAndEnd) {
   co_return;
 }
 
-CO_TEST(Cursor, ThatComesAfterTheExitStillGetsIt) {
+CO_TEST(Cursor, GetsTheExitWhenCreatedAfterIt) {
   Logs logs{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "abc");
@@ -124,7 +124,7 @@ Task<> read_to_the_end(Cursor* cursor, std::string* got) {
   while (!cursor->finished()) *got += (co_await take(cursor)).bytes.view();
 }
 
-CO_TEST(Cursor, AheadOfTheLogWaitsUntilItGetsThere) {
+CO_TEST(Cursor, WaitsAtAnOffsetBeyondTheLog) {
   Logs logs{executor};
   const auto log = logs.make();
   Cursor cursor{log, {.from = 8, .only = {}, .lossless = true}};
@@ -141,7 +141,7 @@ CO_TEST(Cursor, AheadOfTheLogWaitsUntilItGetsThere) {
   EXPECT_EQ(got, "89");
 }
 
-CO_TEST(Cursor, ResumedFiftyTimesGivesExactlyTheBytes) {
+CO_TEST(Cursor, GivesTheExactBytesWhenResumedFiftyTimes) {
   Logs logs{executor};
   const auto log = logs.make(8 * kMiB);
   const std::string bytes = pattern(5 * kMiB);
@@ -169,7 +169,7 @@ CO_TEST(Cursor, ResumedFiftyTimesGivesExactlyTheBytes) {
   EXPECT_TRUE(got == bytes);
 }
 
-CO_TEST(Cursor, AThousandOnOneLogAllGetEverything) {
+CO_TEST(Cursor, ServesAThousandReadersOfOneLog) {
   Logs logs{executor};
   const auto log = logs.make(kMiB);
   std::vector<Cursor> cursors;
@@ -206,7 +206,7 @@ CO_TEST(Cursor, IsCancelledWhileItWaits) {
   EXPECT_EQ(cursor.next(1)->bytes.view(), "x");
 }
 
-CO_TEST(Cursor, WhenMovedKeepsItsPlaceAndItsRight) {
+CO_TEST(Cursor, KeepsItsOffsetAndItsRightWhenMoved) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   Cursor first{log, {.from = 0, .only = {}, .lossless = true}};
@@ -220,7 +220,7 @@ CO_TEST(Cursor, WhenMovedKeepsItsPlaceAndItsRight) {
   co_return;
 }
 
-CO_TEST(Cursor, LosslessFromInsideAGapIsToldSoAndLosesNothingAfterIt) {
+CO_TEST(Cursor, LosesNothingAfterAGapWhenLossless) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   const std::string bytes = pattern(2 * kMiB);

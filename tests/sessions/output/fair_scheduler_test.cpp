@@ -24,17 +24,17 @@ Task<> other_work(Executor executor, std::string& order, int times) {
   }
 }
 
-CO_TEST(Turns, AreGivenInTheOrderTheyWereAskedFor) {
+CO_TEST(Turns, GoToWaitersInTheirOrder) {
   Turns turns{executor};
   TaskGroup group{executor};
   std::string order;
   for (const char name : {'a', 'b', 'c'}) group.spawn("mover", move(turns, order, name, 3));
   co_await group.join();
-  // The first has its turn at once, and asks for the next one before the others ask at all.
+  // The first has its turn at once, and asks for its next one before the others ask.
   EXPECT_EQ(order, "aabcabcbc");
 }
 
-CO_TEST(Turns, OtherWorkComesInBetween) {
+CO_TEST(Turns, LetOtherWorkRunInBetween) {
   Turns turns{executor};
   TaskGroup group{executor};
   std::string order;
@@ -44,7 +44,7 @@ CO_TEST(Turns, OtherWorkComesInBetween) {
   for (const char* pair : {"ab", "bc", "cd"}) EXPECT_EQ(order.find(pair), std::string::npos) << order;
 }
 
-CO_TEST(Turns, OneWhoLeavesTheQueueHoldsNobodyUp) {
+CO_TEST(Turns, SkipACancelledWaiter) {
   Turns turns{executor};
   TaskGroup leaving{executor};
   TaskGroup staying{executor};
@@ -58,7 +58,7 @@ CO_TEST(Turns, OneWhoLeavesTheQueueHoldsNobodyUp) {
   EXPECT_EQ(order, "ac");
 }
 
-CO_TEST(Turns, AreTakenAtOnceWhenNobodyHasOne) {
+CO_TEST(Turns, AreTakenAtOnceWhenFree) {
   Turns turns{executor};
   EXPECT_TRUE(turns.take());
   EXPECT_FALSE(turns.take());

@@ -86,7 +86,7 @@ CO_TEST(OutputLog, KeepsTheHeadAndTheNewestBytesToTheByte) {
 CO_TEST(OutputLog, BoundsTheMemoryOfCountlessTinyRecords) {
   Logs logs{executor};
   const auto log = logs.make(1 * kMiB);
-  // One byte at a time, the streams in turn: no two can share a record.
+  // Write single bytes to alternating streams, so that no two share a record.
   for (int i = 0; i < 2'000'000; ++i) write(*log, i % 2 == 0 ? Stream::out : Stream::err, "x");
   EXPECT_LE(logs.budget.memory_used(), 2 * kMiB);
   Cursor cursor{log, {.from = log->next_offset() - 10, .only = {}, .lossless = false}};
@@ -132,7 +132,7 @@ CO_TEST(OutputLog, HashesEachStream) {
   EXPECT_EQ(totals.err_sha256, "d13f2eadd4ed5b027fa773a29520cc0d65ce374365d641112de786f8a029c2fe");
   EXPECT_EQ(logs.make()->totals().out_sha256, "");
 
-  // The same however the bytes are cut: 1,000,000 times "a" (FIPS 180-2).
+  // The digest does not depend on the pieces: 1,000,000 times "a" (FIPS 180-2).
   const auto large = logs.make(2 * kMiB, Overflow::automatic, true);
   write(*large, Stream::err, std::string(1'000'000, 'a'));
   EXPECT_EQ(large->totals().err_sha256, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
@@ -178,7 +178,7 @@ CO_TEST(OutputLog, WaitsForALosslessReaderAndGoesOnAsItReads) {
   EXPECT_GT(waits, 10);
 }
 
-CO_TEST(OutputLog, ALosslessReaderThatGoesLetsTheProducerGoOn) {
+CO_TEST(OutputLog, LetsTheProducerGoOnWhenALosslessReaderLeaves) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   auto reader = std::make_unique<Cursor>(log, Cursor::Options{.from = 0, .only = {}, .lossless = true});
@@ -195,7 +195,7 @@ CO_TEST(OutputLog, ALosslessReaderThatGoesLetsTheProducerGoOn) {
   EXPECT_FALSE(log->must_wait());
 }
 
-CO_TEST(OutputLog, ALosslessReaderThatTakesNothingLosesItsRight) {
+CO_TEST(OutputLog, TakesTheRightFromALosslessReaderThatReadsNothing) {
   Logs logs{executor, {.memory_bytes = kMiB, .spool = {}, .lossless_patience = std::chrono::milliseconds{20}}};
   const auto log = logs.make(128 * kKiB);
   Cursor slow{log, {.from = 0, .only = {}, .lossless = true}};
@@ -213,7 +213,7 @@ CO_TEST(OutputLog, ALosslessReaderThatTakesNothingLosesItsRight) {
   EXPECT_EQ((co_await take(&slow)).kind, Kind::gap) << "it is told that bytes are missing";
 }
 
-CO_TEST(OutputLog, AReaderThatTakesLittleKeepsItsRight) {
+CO_TEST(OutputLog, LeavesTheRightToAReaderThatReadsLittle) {
   constexpr std::chrono::milliseconds kPatience{100 * SKIFF_TEST_SLOWDOWN};
   Logs logs{executor, {.memory_bytes = kMiB, .spool = {}, .lossless_patience = kPatience}};
   const auto log = logs.make(128 * kKiB);
@@ -222,7 +222,7 @@ CO_TEST(OutputLog, AReaderThatTakesLittleKeepsItsRight) {
   TaskGroup tasks{executor};
   bool room = false;
   tasks.spawn("room", wait_for_room(log, &room));
-  // A byte at a time, for three times the patience.
+  // Read a byte at a time, for three times the patience.
   const auto until = std::chrono::steady_clock::now() + 3 * kPatience;
   while (std::chrono::steady_clock::now() < until) {
     co_await test::pause(std::chrono::milliseconds{5});
@@ -235,7 +235,7 @@ CO_TEST(OutputLog, AReaderThatTakesLittleKeepsItsRight) {
   EXPECT_TRUE(room);
 }
 
-CO_TEST(OutputLog, PatienceRunsForAReaderThatReadsAlsoWhenOneOfTwoPumpsGaveUp) {
+CO_TEST(OutputLog, RunsThePatienceThoughOneOfTwoPumpsGaveUp) {
   constexpr std::chrono::milliseconds kPatience{100 * SKIFF_TEST_SLOWDOWN};
   Logs logs{executor, {.memory_bytes = kMiB, .spool = {}, .lossless_patience = kPatience}};
   const auto log = logs.make(128 * kKiB);
@@ -261,7 +261,7 @@ CO_TEST(OutputLog, PatienceRunsForAReaderThatReadsAlsoWhenOneOfTwoPumpsGaveUp) {
   EXPECT_FALSE(other_room);
 }
 
-CO_TEST(OutputLog, AnotherReaderNeverHoldsTheProducerUp) {
+CO_TEST(OutputLog, NeverWaitsForAReaderThatIsNotLossless) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB);
   Cursor idle{log, {}};
@@ -297,7 +297,7 @@ CO_TEST(OutputLog, BlockWaitsUntilAReaderComesAndBetweenTwoReaders) {
   while (got.size() < 100 * kKiB) got += (co_await take(reader.get(), 10'000)).bytes.view();
   co_await tasks.join();
   EXPECT_TRUE(room);
-  // The reader goes, and the producer has what the next one is going to read.
+  // The reader leaves, and the log keeps what the next one will read.
   const std::uint64_t place = reader->offset();
   reader.reset();
   std::size_t given = 128 * kKiB;
@@ -315,7 +315,7 @@ CO_TEST(OutputLog, BlockWaitsUntilAReaderComesAndBetweenTwoReaders) {
   EXPECT_TRUE(got == bytes.substr(0, given));
 }
 
-CO_TEST(OutputLog, KillAsksForTheEndOnceTooMuchCameWithNobodyReading) {
+CO_TEST(OutputLog, OverflowsUnderKillWhenTooMuchIsUnread) {
   Logs logs{executor};
   const auto log = logs.make(128 * kKiB, Overflow::kill);
   write(*log, Stream::out, pattern(128 * kKiB));
@@ -358,7 +358,7 @@ CO_TEST(OutputLog, StopWaitingLetsTheLastBytesDrain) {
   }
 }
 
-CO_TEST(OutputLog, TheBudgetTakesFromWhatEndedFirstAndThenFromTheLargest) {
+CO_TEST(OutputLog, EvictsEndedLogsFirstAndThenTheLargest) {
   Logs logs{executor, {.memory_bytes = 8 * kMiB, .spool = {}}};
   const std::string bytes = pattern(3 * kMiB);
   const auto kept_of = [](const std::shared_ptr<OutputLog>& log) {
@@ -381,7 +381,7 @@ CO_TEST(OutputLog, TheBudgetTakesFromWhatEndedFirstAndThenFromTheLargest) {
   EXPECT_EQ(kept_of(ended), OutputLog::kHeadBytes) << "what has ended keeps its head only";
   EXPECT_GE(kept_of(first), 2 * kMiB);
   EXPECT_GE(kept_of(second), 3 * kMiB);
-  // Many logs with a head each: those of ended ones go too.
+  // With many logs the heads of ended ones are evicted, too.
   std::vector<std::shared_ptr<OutputLog>> heads;
   for (int i = 0; i < 200; ++i) {
     heads.push_back(logs.make());
@@ -396,7 +396,7 @@ CO_TEST(OutputLog, TheBudgetTakesFromWhatEndedFirstAndThenFromTheLargest) {
   co_return;
 }
 
-CO_TEST(OutputLog, AFullBudgetMakesLosslessProducersWaitInsteadOfLosing) {
+CO_TEST(OutputLog, MakesLosslessProducersWaitWhenTheBudgetIsFull) {
   Logs logs{executor, {.memory_bytes = 2 * kMiB, .spool = {}}};
   const auto log = logs.make();
   const auto other = logs.make();

@@ -8,8 +8,8 @@
 #include "sessions/output/log.hpp"
 #include "tests/support/output_test.hpp"
 
-/// Random producers and readers against a plain reference: whatever happens, a reader gets right bytes, in order, and
-/// is told of every byte that is missing.
+/// Runs random producers and readers against a plain reference: a reader always gets the right bytes, in order, and a
+/// gap for all missing bytes.
 namespace skiff::sessions {
 namespace {
 
@@ -17,7 +17,7 @@ using test::kKiB;
 using test::kMiB;
 using Kind = LogItem::Kind;
 
-/// What a run does; a sanitizer needs many times as long for each.
+/// Steps of a run; a sanitizer takes many times as long for each.
 constexpr int kSteps = SKIFF_TEST_SLOWDOWN == 1 ? 3000 : 250;
 
 struct Case {
@@ -95,7 +95,7 @@ class RandomRun {
     static constexpr std::array<std::size_t, 6> kSizes{3, 100, 5'000, 70'000, 300'000, 40};
     const std::size_t size = 1 + random_() % kSizes[random_() % kSizes.size()];
     const Stream stream = random_() % 3 == 0 ? Stream::err : Stream::out;
-    // As a pump does: as much as there is room for, and no more when it has to wait.
+    // Write like a pump: as much as there is room for, and nothing while it has to wait.
     std::string bytes = test::pattern(size, random_());
     std::string_view rest = bytes;
     while (!rest.empty() && !log_->must_wait()) {
@@ -140,9 +140,9 @@ class RandomRun {
     }
     if (item->kind == Kind::gap) {
       EXPECT_LT(item->offset, item->next);
-      // Only where nothing may wait for a slow disk either.
+      // A gap may only occur if nothing may wait for a slow disk.
       EXPECT_TRUE(!case_.spool || case_.overflow == Overflow::drop) << "the disk has room for everything";
-      // When memory is short, what has ended gives up its head too.
+      // When memory is short, an ended log loses its head, too.
       if (!log_->ended() || case_.memory_bytes > case_.keep_bytes) EXPECT_GE(item->offset, OutputLog::kHeadBytes);
       if (reader->lossless && case_.overflow != Overflow::drop) {
         EXPECT_LE(item->next, reader->opened_at) << "a lossless reader lost bytes";

@@ -23,7 +23,7 @@ using test::pattern;
 using test::take;
 using Kind = LogItem::Kind;
 
-/// Writes as a pump does: waits when it must.
+/// Writes like a pump, which waits when it must.
 Task<> pump(std::shared_ptr<OutputLog> log, std::string_view bytes) {
   while (!bytes.empty()) {
     co_await log->room();
@@ -38,7 +38,7 @@ Task<> pump(std::shared_ptr<OutputLog> log, std::string_view bytes) {
 struct Reading {
   std::string bytes;
   std::uint64_t missing = 0;
-  bool right = true;  ///< every byte is the one that was written
+  bool right = true;  ///< every byte equals the one that was written
 };
 
 Task<Reading> read_and_compare(std::shared_ptr<OutputLog> log, std::string_view written) {
@@ -80,7 +80,7 @@ TEST(OutputSpool, KeepsWhatDoesNotFitInMemoryAndLeavesNothingBehind) {
   EXPECT_EQ(test::open_descriptors(), descriptors);
 }
 
-CO_TEST(OutputSpool, ReadersOfTheSamePlaceShareWhatWasBroughtBack) {
+CO_TEST(OutputSpool, SharesAChunkReadFromDiskAmongReaders) {
   const test::TemporaryDirectory directory;
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(2 * kMiB);
@@ -100,12 +100,12 @@ CO_TEST(OutputSpool, ReadersOfTheSamePlaceShareWhatWasBroughtBack) {
   EXPECT_LE(logs.budget.memory_used() - before, 256 * kKiB);
 }
 
-CO_TEST(OutputSpool, KeepsWhichBytesAreOfWhichStream) {
+CO_TEST(OutputSpool, KeepsTheStreamOfEachByte) {
   const test::TemporaryDirectory directory;
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(2 * kMiB);
   test::LogModel model;
-  // The first read is so large that its segment is kept, without the part that went to the head.
+  // The first read is so large that the log keeps its segment, without the part that is in the head.
   const std::string bytes = pattern(200 * kKiB);
   for (int i = 0; i < 60; ++i) {
     const Stream stream = i % 2 == 0 ? Stream::out : Stream::err;
@@ -152,7 +152,7 @@ CO_TEST(OutputSpool, ReadsBackWhileTheProducerGoesOn) {
   co_await logs.budget.drain();
 }
 
-CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
+CO_TEST(OutputSpool, DropsAndReportsOutputAboveTheQuota) {
   const test::TemporaryDirectory directory;
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 2 * kMiB}};
   auto log = logs.make(kMiB);
@@ -165,7 +165,7 @@ CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
   EXPECT_EQ(reading.missing + reading.bytes.size(), bytes.size());
   EXPECT_GE(reading.bytes.size(), 2 * kMiB + 512 * kKiB);
   EXPECT_GT(reading.missing, 6 * kMiB);
-  // Its quota is the next one's.
+  // The next log gets its quota.
   log.reset();
   EXPECT_EQ(logs.budget.spool_used(), 0U);
   const auto other = logs.make(kMiB);
@@ -192,7 +192,7 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-TEST(OutputSpool, DropsAndSaysSoWhenTheDiskIsFull) {
+TEST(OutputSpool, DropsAndReportsOutputWhenTheDiskIsFull) {
   const SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "can't mount a tmpfs here: " << std::strerror(errno);
   test::run_on_reactor([&disk](Executor executor) -> Task<> {
@@ -247,7 +247,7 @@ CO_TEST(OutputSpool, TheSharedLimitMovesEndedLogsToDisk) {
   }
 }
 
-CO_TEST(OutputSpool, ALogThatGoesDuringItsWritesTakesEverythingAlong) {
+CO_TEST(OutputSpool, FreesTheFileOfALogDestroyedDuringWrites) {
   const test::TemporaryDirectory directory;
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   auto log = logs.make(kMiB);
@@ -260,7 +260,7 @@ CO_TEST(OutputSpool, ALogThatGoesDuringItsWritesTakesEverythingAlong) {
   EXPECT_TRUE(directory.empty());
 }
 
-CO_TEST(OutputSpool, AProducerWaitsForTheDiskUnlessItMayNot) {
+CO_TEST(OutputSpool, MakesAProducerWaitForTheDiskUnlessForbidden) {
   const test::TemporaryDirectory directory;
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(kMiB);

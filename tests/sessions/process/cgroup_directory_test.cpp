@@ -11,7 +11,7 @@ namespace {
 
 using test::FakeRoot;
 
-TEST(CgroupDirectory, Version1GoesBeforeVersion2WhereItHasTheController) {
+TEST(CgroupDirectory, PrefersVersion1IfItHasTheController) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "5:pids:/a\n0::/b\n");
   root.write("proc/self/mountinfo",
@@ -36,7 +36,7 @@ TEST(CgroupDirectory, LevelsGoUpToTheMount) {
   EXPECT_EQ(seen, (std::vector<std::string>{"/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"}));
 }
 
-TEST(CgroupDirectory, OfMountsThoseThatCanBeWrittenToAreFound) {
+TEST(CgroupDirectory, FindsWritableMounts) {
   const FakeRoot root;
   EXPECT_FALSE(writable_cgroup_mounts(root.path));
   root.write("proc/self/mountinfo",
@@ -48,7 +48,7 @@ TEST(CgroupDirectory, OfMountsThoseThatCanBeWrittenToAreFound) {
   EXPECT_EQ(writable_cgroup_mounts(root.path), (std::vector<std::filesystem::path>{"/sys/fs/cgroup", "/a b\\"}));
 }
 
-TEST(CgroupDirectory, NumbersThatMeanNoLimitAreAbsent) {
+TEST(CgroupDirectory, ReadsNumbersForNoLimitAsAbsent) {
   const FakeRoot root;
   root.write("max", "max\n");
   root.write("huge", "9223372036854771712\n");

@@ -27,8 +27,8 @@ std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-// Where the controllers are in version 1 no limit can be set in version 2, so what is written for them is looked at in
-// a plain directory; that a kernel enforces it is for tests/integration/test_isolation.py.
+// With controllers in version 1 no limit can be set in version 2, so these tests check the files in a plain directory.
+// tests/integration/test_isolation.py checks that a kernel enforces them.
 
 TEST(CgroupHome, OffersWhatTheDirectoriesControllersCanDo) {
   const FakeRoot root;
@@ -45,7 +45,7 @@ TEST(CgroupHome, OffersWhatTheDirectoriesControllersCanDo) {
       nowhere.check({.pids = 5}).error().message.ends_with("nothing/cgroup.controllers\": No such file or directory"));
 }
 
-TEST(CgroupHome, MakesALeafWithTheLimitsOfTheCommand) {
+TEST(CgroupHome, CreatesALeafWithTheLimitsOfTheCommand) {
   const FakeRoot root;
   root.write("home/cgroup.controllers", "memory pids cpu");
   const CgroupHome home{(root.path / "home").string()};
@@ -65,7 +65,7 @@ TEST(CgroupHome, MakesALeafWithTheLimitsOfTheCommand) {
   EXPECT_EQ((*group)->peak_bytes(), 4096U);
 }
 
-TEST(CgroupHome, MakesNoLeafForLimitsThatNeedNone) {
+TEST(CgroupHome, CreatesNoLeafForLimitsThatNeedNone) {
   const FakeRoot root;
   root.write("home/cgroup.controllers", "memory pids cpu");
   const CgroupHome home{(root.path / "home").string()};
@@ -75,7 +75,7 @@ TEST(CgroupHome, MakesNoLeafForLimitsThatNeedNone) {
   EXPECT_FALSE(std::filesystem::exists(root.path / "home" / "skiff-7"));
 }
 
-TEST(CgroupHome, LeavesNothingBehindWhenALeafCanNotBeMade) {
+TEST(CgroupHome, LeavesNothingBehindWhenALeafCannotBeCreated) {
   const FakeRoot root;
   root.write("home/cgroup.controllers", "pids");
   const CgroupHome home{(root.path / "home").string()};
@@ -84,7 +84,7 @@ TEST(CgroupHome, LeavesNothingBehindWhenALeafCanNotBeMade) {
   EXPECT_TRUE(std::filesystem::exists(root.path / "home" / "skiff-8" / "file"));
 }
 
-TEST(CommandGroup, KillsAllThatARealOneHoldsAndGoes) {
+TEST(CommandGroup, KillsAllProcessesOfARealGroupAndIsRemoved) {
   constexpr int kNoGroups = 77;
   const FakeRoot root;
   const int status = test::status_in_child([&] {
@@ -99,7 +99,7 @@ TEST(CommandGroup, KillsAllThatARealOneHoldsAndGoes) {
       const CommandGroup group{leaf, UniqueFd{::open((leaf / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)}};
       const pid_t child = ::fork();
       if (child == 0) {
-        // A shell forks for it: in a child of a child of a program under ThreadSanitizer fork may wait for ever.
+        // A shell forks: in a grandchild of a program under ThreadSanitizer fork may hang.
         if (::write(group.processes(), "0", 1) == 1) ::execl("/bin/sh", "sh", "-c", "sleep 300 & wait", nullptr);
         ::_exit(1);
       }
@@ -109,7 +109,7 @@ TEST(CommandGroup, KillsAllThatARealOneHoldsAndGoes) {
       if (!group.kill() || ::waitpid(child, &ended, 0) != child) return 2;
       if (!both) return 1;
       if (!WIFSIGNALED(ended) || WTERMSIG(ended) != SIGKILL) return 3;
-      // Its child is this machine's to reap.
+      // Init reaps the shell's child.
       if (!test::eventually([&] { return lines() == 0; })) return 4;
     }
     return std::filesystem::exists(leaf) ? 5 : 0;
@@ -118,7 +118,7 @@ TEST(CommandGroup, KillsAllThatARealOneHoldsAndGoes) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(CgroupHome, IsNotTakenWhereOthersLiveInTheSameGroup) {
+TEST(CgroupHome, RefusesAGroupWithOtherProcesses) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n");

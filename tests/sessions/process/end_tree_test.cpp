@@ -53,7 +53,7 @@ CO_TEST(EndTree, KillsAStoppedProcessWithoutGrace) {
 CO_TEST(EndTree, EndsADaemonAndItsLeader) {
   ProcessLooks looks{"test-looks"};
   Tagged tagged{{"daemon-and-stay"}};
-  // The daemon speaks while its parent still ends.
+  // The daemon writes while its parent is still ending.
   while (pids_of(tagged.tag).size() > 2) co_await test::pause(milliseconds{1});
   EXPECT_EQ(pids_of(tagged.tag).size(), 2U);
   EXPECT_TRUE(co_await end_tree(&looks, tagged.tag, kLong, kLong));
@@ -61,7 +61,7 @@ CO_TEST(EndTree, EndsADaemonAndItsLeader) {
   EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGTERM);
 }
 
-/// A child that a reaper waits for, as the agent's commands are, after it has said "ready".
+/// A child with a reaper, like the agent's commands, that has written "ready".
 struct Led {
   Led(Executor executor, std::string word) : reaper{executor} {
     SpawnRequest request = testcmd({std::move(word)});
@@ -87,27 +87,27 @@ CO_TEST(EndTree, EndsATreeThatKeepsForking) {
   const Led led{executor, "fork-forever"};
   EXPECT_TRUE(co_await end_tree(&looks, led.tree, milliseconds{0}, kLong));
   EXPECT_TRUE(pids_of(led.tree.tag).empty());
-  // The pipe was held by every one of them.
+  // Every process of the tree held the pipe.
   char byte = 0;
   EXPECT_TRUE(test::readable(led.out.get()) && ::read(led.out.get(), &byte, 1) == 0);
 }
 
-CO_TEST(EndTree, EndsALeaderWithoutItsTagAndSaysSoOnceItIsReaped) {
+CO_TEST(EndTree, EndsALeaderWithoutItsTagAndWaitsUntilItIsReaped) {
   ProcessLooks looks{"test-looks"};
   const Led led{executor, "unmark"};
   EXPECT_TRUE(co_await end_tree(&looks, led.tree, milliseconds{0}, kLong));
   EXPECT_TRUE(led.leader->reaped());
 }
 
-CO_TEST(EndTree, SaysWhatItCouldNotEnd) {
+CO_TEST(EndTree, ReportsProcessesThatItCannotEnd) {
   ProcessLooks looks{"test-looks"};
-  // Nobody reaps this one, as if it could not die.
+  // No reaper reaps this one, so it looks as if it could not die.
   const Tagged tagged{{"stay"}};
   const auto leader = std::make_shared<Leader>(tagged.child->pid());
   EXPECT_FALSE(co_await end_tree(&looks, Tree{tagged.tag, leader}, milliseconds{0}, milliseconds{50}));
 }
 
-CO_TEST(EndTree, IsDoneAtOnceWhenNothingCarriesTheTag) {
+CO_TEST(EndTree, ReturnsAtOnceWhenNoProcessHasTheTag) {
   ProcessLooks looks{"test-looks"};
   EXPECT_TRUE(co_await end_tree(&looks, new_tag(), kLong, kLong));
 }
@@ -120,7 +120,7 @@ CO_TEST(EndTree, LeavesOtherCommandsAlone) {
   EXPECT_EQ(pids_of(other.tag), std::vector<pid_t>{other.child->pid()});
 }
 
-/// Under a tag of the test below this runs as a second agent inside a command.
+/// The test below runs this as a second agent inside a command, under a tag.
 TEST(NestedAgent, MarksItsCommandsBelowItsOwnMark) {
   const auto own = mark_of(::getpid());
   ASSERT_TRUE(own);
@@ -140,7 +140,7 @@ TEST(NestedAgent, MarksItsCommandsBelowItsOwnMark) {
   if (std::getenv("LEAVE_THE_DAEMON") == nullptr) signal_tree(tag, SIGKILL);
 }
 
-CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
+CO_TEST(EndTree, EndsCommandsOfAnAgentInsideTheCommand) {
   ProcessLooks looks{"test-looks"};
   SpawnRequest request = testcmd({});
   request.argv = {"/proc/self/exe", "--gtest_filter=NestedAgent.*", "--gtest_color=no"};

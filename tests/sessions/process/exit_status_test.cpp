@@ -9,14 +9,14 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(Cause, HasAWordOfItsOwnForEach) {
+TEST(Cause, HasAUniqueNameForEach) {
   std::set<std::string_view> words;
   for (int i = 0; i <= static_cast<int>(Cause::spawn_failed); ++i) {
     EXPECT_TRUE(words.insert(name(static_cast<Cause>(i))).second) << i;
   }
 }
 
-TEST(Cause, HasTheWordsOfTheWire) {
+TEST(Cause, HasTheNamesOfTheApi) {
   EXPECT_EQ(name(Cause::exited), "exited");
   EXPECT_EQ(name(Cause::signaled), "signaled");
   EXPECT_EQ(name(Cause::timeout), "timeout");

@@ -13,18 +13,18 @@ MATCHER_P3(IsLimit, resource, soft, hard, "") {
          arg.second.rlim_max == static_cast<rlim_t>(hard);
 }
 
-TEST(KernelLimits, OfACommandThatNamesNoneIsTheSoftLimitOfOpenFiles) {
+TEST(KernelLimits, SetOnlyTheSoftLimitOfOpenFilesByDefault) {
   rlimit files{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
   EXPECT_THAT(kernel_limits({}, 64), ElementsAre(IsLimit(RLIMIT_NOFILE, 64, files.rlim_max)));
   EXPECT_THAT(kernel_limits({}, files.rlim_max), ElementsAre(IsLimit(RLIMIT_NOFILE, files.rlim_max, files.rlim_max)));
 }
 
-TEST(KernelLimits, OfOpenFilesHasNoWayBackUp) {
+TEST(KernelLimits, LowerTheHardLimitOfOpenFilesToo) {
   EXPECT_THAT(kernel_limits({.open_files = 32}, 64), ElementsAre(IsLimit(RLIMIT_NOFILE, 32, 32)));
 }
 
-TEST(KernelLimits, OfProcessorTimeIsInWholeSecondsUpwards) {
+TEST(KernelLimits, RoundCpuTimeUpToSeconds) {
   EXPECT_THAT(kernel_limits({.cpu_time_ms = 1, .open_files = 32}, 64),
               ElementsAre(IsLimit(RLIMIT_NOFILE, 32, 32), IsLimit(RLIMIT_CPU, 1, 2)));
   EXPECT_THAT(kernel_limits({.cpu_time_ms = 1001, .open_files = 32, .file_size_bytes = 7}, 64),

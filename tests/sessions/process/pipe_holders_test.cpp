@@ -27,7 +27,7 @@ ino_t pipe_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-TEST(PipeHolders, AreThoseOfTheTreeThatCanWriteToIt) {
+TEST(PipeHolders, AreProcessesOfTheTreeThatCanWrite) {
   Tagged tagged{{"daemon-and-stay"}};
   const pid_t daemon = std::atoi(tagged.line.c_str());
   const auto holders = holders_of(tagged.tag, {pipe_of(tagged.out.get())});
@@ -41,7 +41,7 @@ TEST(PipeHolders, AreThoseOfTheTreeThatCanWriteToIt) {
   signal_tree(tagged.tag, SIGKILL);
 }
 
-TEST(PipeHolders, AreOthersToo) {
+TEST(PipeHolders, IncludeProcessesOutsideTheTree) {
   const Tagged tagged{{"stay"}};
   const Tagged other{{"stay"}};
   const ino_t inode = pipe_of(tagged.out.get());
@@ -50,7 +50,7 @@ TEST(PipeHolders, AreOthersToo) {
   EXPECT_TRUE(other_holders_of({inode}, {tagged.child->pid()}).empty());
 }
 
-TEST(PipeHolders, AreNotThoseThatOnlyReadIt) {
+TEST(PipeHolders, ExcludeProcessesThatOnlyRead) {
   test::Pipe pipe = test::create_pipe();
   const ino_t inode = pipe_of(pipe.read.get());
   SpawnRequest request = test::testcmd({"stay"});

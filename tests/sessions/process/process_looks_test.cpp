@@ -10,7 +10,7 @@
 namespace skiff::sessions {
 namespace {
 
-CO_TEST(ProcessLooks, AreMadeInAThreadOfTheirOwnWhereThatIsSafe) {
+CO_TEST(ProcessLooks, RunOnTheirThreadWhereThatIsSafe) {
   ProcessLooks looks{"test-looks"};
   const auto here = std::this_thread::get_id();
   auto where = [] { return std::this_thread::get_id(); };
@@ -18,8 +18,8 @@ CO_TEST(ProcessLooks, AreMadeInAThreadOfTheirOwnWhereThatIsSafe) {
   EXPECT_EQ(there != here, kernel_features().pidfd);
 }
 
-/// As when connections have taken them all: what was kept back is for the reactor.
-CO_TEST(ProcessLooks, AreMadeHereOnceMoreWhenNoDescriptorIsLeft) {
+/// When connections have taken all descriptors, the reserve is for the reactor.
+CO_TEST(ProcessLooks, RunAgainOnTheReactorWhenNoDescriptorIsLeft) {
   ProcessLooks looks{"test-looks"};
   const LastDescriptors kept;
   const auto here = std::this_thread::get_id();
@@ -27,7 +27,7 @@ CO_TEST(ProcessLooks, AreMadeHereOnceMoreWhenNoDescriptorIsLeft) {
   rlimit before{};
   CO_ASSERT_TRUE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   auto look = [&] {
-    // All that are free now stay free in the reactor alone.
+    // Only the reactor keeps the free descriptors.
     const bool away = std::this_thread::get_id() != here;
     const rlimit none{away ? 0 : before.rlim_cur, before.rlim_max};
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);

@@ -39,7 +39,7 @@ TEST(ProcessTree, ShowsAProcessAsProcDoes) {
   EXPECT_GT(info.start_ticks, 0U);
 }
 
-TEST(ProcessTree, FindsNobodyForAnUnusedTag) {
+TEST(ProcessTree, FindsNoProcessForAnUnusedTag) {
   EXPECT_TRUE(processes_of(new_tag()).empty());
   EXPECT_EQ(signal_tree(new_tag(), SIGKILL), 0U);
 }
@@ -87,8 +87,8 @@ TEST(ProcessTree, FindsAProcessOfAnotherUser) {
   EXPECT_EQ(pids_of(tagged.tag), std::vector<pid_t>{tagged.child->pid()});
 }
 
-/// As after its tag has come to be another process' too: the agent's mark can be lowered by its commands.
-TEST(ProcessTree, NeverHoldsTheAgentItself) {
+/// Commands can lower the agent's mark, so that it equals a tag.
+TEST(ProcessTree, NeverContainsTheAgentItself) {
   const pid_t child = ::fork();
   if (child == 0) {
     const Tag tag = new_tag();
@@ -102,7 +102,7 @@ TEST(ProcessTree, NeverHoldsTheAgentItself) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(ProcessTree, HoldsALeaderWithoutItsTag) {
+TEST(ProcessTree, ContainsALeaderWithoutItsTag) {
   const Tagged tagged{{"unmark"}};
   EXPECT_EQ(tagged.line, "ready");
   EXPECT_TRUE(pids_of(tagged.tag).empty());
@@ -110,7 +110,7 @@ TEST(ProcessTree, HoldsALeaderWithoutItsTag) {
   EXPECT_EQ(pids_of(tree), std::vector<pid_t>{tagged.child->pid()});
 }
 
-TEST(ProcessTree, HoldsWhatIsInTheLeadersSessionWithoutItsTag) {
+TEST(ProcessTree, ContainsProcessesOfTheLeadersSessionWithoutTheTag) {
   const Tagged tagged{{"unmark-child"}};
   const pid_t child = std::atoi(tagged.line.c_str());
   const Tree tree{tagged.tag, std::make_shared<Leader>(tagged.child->pid())};
@@ -118,26 +118,26 @@ TEST(ProcessTree, HoldsWhatIsInTheLeadersSessionWithoutItsTag) {
   signal_tree(tree, SIGKILL);
 }
 
-TEST(ProcessTree, HoldsTheChildOfAMemberThatHasLeftItsSessionAndItsTag) {
+TEST(ProcessTree, ContainsTheChildOfAMemberWithoutSessionAndTag) {
   const Tagged tagged{{"unmark-session"}};
   const pid_t child = std::atoi(tagged.line.c_str());
   EXPECT_THAT(pids_of(tagged.tag), testing::UnorderedElementsAre(tagged.child->pid(), child));
   EXPECT_EQ(signal_tree(tagged.tag, SIGKILL), 2U);
   EXPECT_TRUE(test::eventually([&] {
-    // Ours, where a test before has made this process the one that orphans go to.
+    // Reap the child if an earlier test made this process a subreaper.
     (void)::waitpid(child, nullptr, WNOHANG);
     return ::kill(child, 0) != 0;
   }));
 }
 
-TEST(ProcessTree, DoesNotHoldWhoHasTheNumberOfAReapedLeader) {
+TEST(ProcessTree, ExcludesAProcessThatReusesTheLeadersPid) {
   const Tagged other{{"unmark"}};
   const Tree tree{new_tag(), std::make_shared<Leader>(other.child->pid(), Leader::Number::free)};
   EXPECT_TRUE(pids_of(tree).empty());
 }
 
-/// The number of processes that each pass is made over is not the number of trees.
-TEST(ProcessTree, ShowsSeveralTreesAsEachByItself) {
+/// One pass over the processes serves all trees.
+TEST(ProcessTree, ListsSeveralTreesLikeEachAlone) {
   const Tagged one{{"daemon-and-stay"}};
   const Tagged other{{"unmark-session"}};
   const pid_t child = std::atoi(other.line.c_str());
@@ -156,14 +156,14 @@ TEST(ProcessTree, ShowsSeveralTreesAsEachByItself) {
   signal_tree(other.tag, SIGKILL);
 }
 
-TEST(ProcessTree, WaitsUntilTheReaperHasSaidWhoseTheLeadersNumberIs) {
+TEST(ProcessTree, WaitsWhileTheReaperFreesTheLeadersPid) {
   const Tagged tagged{{"unmark"}};
   const auto leader = std::make_shared<Leader>(tagged.child->pid(), Leader::Number::changing);
   std::jthread reaper{[&] { leader->number = Leader::Number::free; }};
   EXPECT_TRUE(pids_of({new_tag(), leader}).empty());
 }
 
-TEST(ProcessTree, SignalsThoseOfTheLeadersGroupAlone) {
+TEST(ProcessTree, SignalsOnlyTheLeadersGroup) {
   Tagged tagged{{"daemon-and-stay"}};
   const pid_t daemon = std::atoi(tagged.line.c_str());
   const Tree tree{tagged.tag, std::make_shared<Leader>(tagged.child->pid())};
@@ -173,7 +173,7 @@ TEST(ProcessTree, SignalsThoseOfTheLeadersGroupAlone) {
   signal_tree(tagged.tag, SIGKILL);
 }
 
-TEST(ProcessTree, SaysWhenALookLackedDescriptors) {
+TEST(ProcessTree, ReportsAScanThatLackedDescriptors) {
   const Tagged tagged{{"stay"}};
   EXPECT_EQ(pids_of(tagged.tag).size(), 1U);
   EXPECT_FALSE(lacked_descriptors());
@@ -188,7 +188,7 @@ TEST(ProcessTree, SaysWhenALookLackedDescriptors) {
   EXPECT_FALSE(lacked_descriptors()) << "since the last call";
 }
 
-TEST(ProcessTree, AsksNoFileThatIsNeitherPipeNorDevice) {
+TEST(ProcessTree, ChecksLinksWithoutOpeningTheirFiles) {
   const UniqueFd file{::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)};
   const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   const auto pipe = test::create_pipe();

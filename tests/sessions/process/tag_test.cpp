@@ -21,13 +21,13 @@ TEST(Tag, IsAboveTwelveDaysAndNeverUnlimited) {
   }
 }
 
-TEST(Tag, IsGivenOutOnce) {
+TEST(Tag, IsUnique) {
   TagSource source{RLIM_INFINITY};
   std::set<Tag> seen;
   for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(seen.insert(source.next()).second);
 }
 
-TEST(Tag, OfTwoAgentsDoesNotStartAtTheSamePlace) {
+TEST(Tag, StartsAtRandomForEachAgent) {
   TagSource one{RLIM_INFINITY};
   TagSource other{RLIM_INFINITY};
   EXPECT_NE(one.next(), other.next());
@@ -45,7 +45,7 @@ TEST(Tag, StaysBelowAFiniteHardLimit) {
   }
 }
 
-TEST(Tag, OfAnAgentInsideACommandBelongsToThatCommandAndNotTheOtherWayRound) {
+TEST(Tag, BelongsToTheCommandAroundItsAgentOnly) {
   TagSource outer{RLIM_INFINITY};
   const Tag tag = outer.next();
   const Tag sibling = outer.next();
@@ -64,7 +64,7 @@ TEST(Tag, OfAnAgentInsideACommandBelongsToThatCommandAndNotTheOtherWayRound) {
   }
 }
 
-TEST(Tag, UnlimitedBelongsToNobody) {
+TEST(Tag, UnlimitedBelongsToNoCommand) {
   TagSource source{RLIM_INFINITY};
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(belongs(RLIM_INFINITY, source.next()));
 }

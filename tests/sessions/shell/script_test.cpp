@@ -22,7 +22,7 @@ struct Outcome {
   std::optional<ShellSnapshot> after;
 };
 
-/// Runs a script as a command does.
+/// Runs a script like a command.
 Outcome run_script(const ShellScript& script) {
   const auto file = [](std::string_view content) {
     UniqueFd made{::memfd_create("file", MFD_CLOEXEC)};
@@ -64,7 +64,7 @@ TEST(ShellScript, TakesALongCommandFromAFile) {
   EXPECT_EQ(script.command_file(), "\\exec 7<&-;" + text);
 }
 
-TEST(ShellScript, HandsItsStateToTheNext) {
+TEST(ShellScript, PassesItsStateToTheNext) {
   for (const char* shell : kShells) {
     const auto first = run_script({.shell = shell, .command = "V='a b'; export W=1; cd /tmp; (exit 3)"});
     EXPECT_EQ(WEXITSTATUS(first.status), 3) << shell;
@@ -77,7 +77,7 @@ TEST(ShellScript, HandsItsStateToTheNext) {
   }
 }
 
-TEST(ShellScript, FindsOutWhichShellItIsAndNotByItsName) {
+TEST(ShellScript, DetectsTheShellWithoutItsName) {
   EXPECT_EQ(run_script({.shell = "/bin/dash", .command = ""}).after.value().dialect(), Dialect::posix);
   EXPECT_EQ(run_script({.shell = "/bin/bash", .command = ""}).after.value().dialect(), Dialect::bash);
 }

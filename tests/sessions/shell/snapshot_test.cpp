@@ -34,7 +34,7 @@ Variables exported(const ShellSnapshot& from) {
   return environment.variables();
 }
 
-TEST(ShellSnapshot, TakesAPosixShellsStateApart) {
+TEST(ShellSnapshot, ParsesTheStateOfAPosixShell) {
   const auto now = snapshot(kDash);
   EXPECT_EQ(now.dialect(), Dialect::posix);
   EXPECT_EQ(now.cwd(), "/work");
@@ -45,14 +45,14 @@ TEST(ShellSnapshot, TakesAPosixShellsStateApart) {
   EXPECT_EQ(exported(now), (Variables{{"B", "q'q\nexport EVIL=1"}}));
 }
 
-TEST(ShellSnapshot, LeavesOutWhatWouldBeRun) {
+TEST(ShellSnapshot, LeavesOutLinesThatWouldBeRun) {
   const std::string script = snapshot(kDash).script({}, 8);
   EXPECT_THAT(script, Not(HasSubstr("date")));
   EXPECT_THAT(script, Not(HasSubstr("a;b")));
   EXPECT_THAT(script, Not(HasSubstr("bad-name")));
 }
 
-TEST(ShellSnapshot, TakesBashsStateApart) {
+TEST(ShellSnapshot, ParsesTheStateOfBash) {
   const auto now = snapshot(kBash);
   EXPECT_EQ(now.dialect(), Dialect::bash);
   EXPECT_TRUE(now.expand_aliases());
@@ -76,16 +76,16 @@ TEST(ShellSnapshot, GivesABashVariableItsValueBeforeAnAttributeThatWouldChangeIt
   EXPECT_EQ(exported(now), (Variables{{"A", "a b"}}));
 }
 
-TEST(ShellSnapshot, PassesByWhatWasWrittenBeforeTheCommand) {
+TEST(ShellSnapshot, SkipsTextWrittenBeforeTheCommand) {
   EXPECT_EQ(snapshot("#reading\n#begun\n#posix\n/b\n#umask\n0022\n#ok\n").cwd(), "/b");
   const auto stayed = snapshot("#start\n/a\n#reading\n#begun\n#posix\n/a\n#umask\n0022\n#ok\n");
   EXPECT_TRUE(stayed.stayed());
 }
 
-TEST(ShellSnapshot, IsNothingWhenTheShellDidNotComeToItsEnd) {
+TEST(ShellSnapshot, IsEmptyWhenTheShellDidNotFinish) {
   for (const std::string_view whole : {kDash, kBash}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      // A function may hold a line that looks like the end.
+      // A function may contain a line that looks like the end.
       if (whole.substr(0, size).ends_with("\n#ok\n")) continue;
       ASSERT_EQ(ShellSnapshot::read(whole.substr(0, size)).has_value(), false) << size;
     }
@@ -94,19 +94,19 @@ TEST(ShellSnapshot, IsNothingWhenTheShellDidNotComeToItsEnd) {
   EXPECT_FALSE(ShellSnapshot::read("#zsh\n/\n#umask\n0022\n#ok\n"));
 }
 
-TEST(ShellSnapshot, KnowsADirectoryWithANewlineAndOneThatCantBeTold) {
+TEST(ShellSnapshot, ReadsADirectoryWithANewlineAndAnUnknownOne) {
   EXPECT_EQ(snapshot("#posix\n/a\nb\n#umask\n0022\n#ok\n").cwd(), "/a\nb");
   EXPECT_EQ(snapshot("#posix\n#umask\n0022\n#ok\n").cwd(), "");
   EXPECT_EQ(snapshot("#posix\nrelative\n#umask\n0022\n#ok\n").cwd(), "");
 }
 
-TEST(ShellSnapshot, KnowsWhetherTheCommandStayedWhereItWasStarted) {
+TEST(ShellSnapshot, KnowsWhetherTheCommandStayedInItsDirectory) {
   EXPECT_TRUE(snapshot("#start\n/a\n#posix\n/a\n#umask\n0022\n#ok\n").stayed());
   EXPECT_FALSE(snapshot("#start\n/a\n#posix\n/b\n#umask\n0022\n#ok\n").stayed());
   EXPECT_FALSE(snapshot("#posix\n/b\n#umask\n0022\n#ok\n").stayed());
 }
 
-TEST(ShellSnapshot, PutsBackWhatTheSessionSaidAboutNames) {
+TEST(ShellSnapshot, RestoresTheSessionsVariables) {
   const auto before = snapshot("#posix\n/\n#umask\n0022\n#variables\nA='old'\nB='old'\n#exported\nexport A\n#ok\n");
   auto now = snapshot("#posix\n/\n#umask\n0022\n#variables\nA='own'\nB='new'\nC='own'\n#exported\nexport C\n#ok\n");
   now.put_back({"A", "C"}, &before);

@@ -17,7 +17,7 @@ std::string dump(const std::string& value) {
   return "#posix\n/\n#umask\n0022\n#variables\nV='" + value + "'\n#ok\n";
 }
 
-/// A command that leaves V=`value`, as its shell would.
+/// A command whose shell leaves V=`value`.
 class Run {
  public:
   Run(const std::shared_ptr<ShellState>& state, Names own = {}, bool saves = true)
@@ -55,7 +55,7 @@ CO_TEST(ShellState, KeepsWhatAShellThatExitedWrote) {
   EXPECT_TRUE(keeps(*state, "V='2'"));
 }
 
-CO_TEST(ShellState, KeepsNothingOfAShellThatWasKilledOrLeftEarly) {
+CO_TEST(ShellState, DiscardsTheStateOfAShellThatWasKilledOrLeftEarly) {
   const auto state = std::make_shared<ShellState>();
   Run killed{state};
   EXPECT_EQ(co_await killed.writes(dump("1")).ends(false), StateSaved::discarded);
@@ -66,7 +66,7 @@ CO_TEST(ShellState, KeepsNothingOfAShellThatWasKilledOrLeftEarly) {
   EXPECT_EQ(state->snapshot, nullptr);
 }
 
-CO_TEST(ShellState, ForgetsASnapshotThatItsReaderEndedAt) {
+CO_TEST(ShellState, ForgetsASnapshotThatEndsItsReader) {
   const auto state = std::make_shared<ShellState>();
   Run first{state};
   EXPECT_EQ(co_await first.writes(dump("1")).ends(), StateSaved::saved);

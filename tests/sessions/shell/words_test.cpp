@@ -7,7 +7,7 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(ShellWords, QuotesWhatComesBackTheSame) {
+TEST(ShellWords, QuoteTextsReversibly) {
   for (const std::string_view text :
        {"", "plain", "it's", "''", "a b\n\t$x `y` \\ \" !*?[]{}~#&|;<>()", "\xff\x01 é"}) {
     EXPECT_EQ(unquote_word(quote_word(text)), text);
@@ -32,7 +32,7 @@ TEST(ShellWords, ReadsWhatShellsPrint) {
   for (const auto& [word, value] : kCases) EXPECT_EQ(unquote_word(word), value) << word;
 }
 
-TEST(ShellWords, RefusesWhatWouldBeRunOrIsNoWord) {
+TEST(ShellWords, RefuseExpansionsAndBrokenWords) {
   for (const std::string_view word :
        {"$x",   "`x`",   "$(x)",   "\"$x\"", "\"`x`\"",  "a b",   "a;b", "a|b", "a&",     "(a)",           "a>b",
         "a\nb", "'open", "\"open", "$'open", "$'open\\", "end\\", "a*",  "~",   "$'\\q'", "$'\\UFFFFFFFF'"}) {

@@ -21,7 +21,7 @@ constexpr int kIoprioWhoGroup = 2;
 constexpr int kIoprioWhoUser = 3;
 constexpr int kIdle = 3 << 13;
 
-/// 0 when all `checks` hold in a process that has put on the filter, else the number of the first that does not.
+/// Runs `checks` in a process with the filter. Returns 0, or the number of the first check that fails.
 template <class Checks>
 int status_behind_filter(Checks checks) {
   return test::status_in_child([&]() -> int {
@@ -45,7 +45,7 @@ bool works(long number, Arguments... arguments) {
   return ::syscall(number, arguments...) >= 0;
 }
 
-/// As sched_setattr(2) has it, up to the nice value.
+/// The beginning of sched_setattr(2)'s structure, up to the nice value.
 struct Attributes {
   std::uint32_t size = 48;
   std::uint32_t policy = SCHED_OTHER;
@@ -54,7 +54,7 @@ struct Attributes {
   std::uint32_t rest[7] = {};
 };
 
-TEST(CallFilter, LetsNoLimitOrScheduleOfAnotherProcessBeSet) {
+TEST(CallFilter, RefusesChangesToAnotherProcess) {
   const pid_t other = ::getpid();
   rlimit limit{};
   ::getrlimit(RLIMIT_CORE, &limit);
@@ -80,7 +80,7 @@ TEST(CallFilter, LetsNoLimitOrScheduleOfAnotherProcessBeSet) {
   EXPECT_EQ(status_behind_filter(all), 0);
 }
 
-TEST(CallFilter, LeavesAProcessItsOwnAndWhatOnlyAsks) {
+TEST(CallFilter, AllowsAProcessItsOwnLimitsAndReads) {
   const pid_t other = ::getpid();
   rlimit limit{};
   cpu_set_t processors;
@@ -103,7 +103,7 @@ TEST(CallFilter, LeavesAProcessItsOwnAndWhatOnlyAsks) {
   EXPECT_EQ(status_behind_filter(all), 0);
 }
 
-TEST(CallFilter, LooksAtTheWordThatTheKernelLooksAt) {
+TEST(CallFilter, ReadsTheWordThatTheKernelReads) {
   // A process id is 32 bits to the kernel, a pointer 64.
   const auto all = [] {
     return std::array{refused(SYS_prlimit64, 1, RLIMIT_CORE, 1L << 32U, nullptr),
@@ -114,14 +114,14 @@ TEST(CallFilter, LooksAtTheWordThatTheKernelLooksAt) {
 }
 
 #if defined(__x86_64__)
-/// A system call as 32-bit programs make it.
+/// Makes a system call like a 32-bit program.
 long call_of_i386(long number, long a, long b, long c, long d) {
   long result = number;
   __asm__ volatile("int $0x80" : "+a"(result) : "b"(a), "c"(b), "d"(c), "S"(d) : "memory", "r8", "r9", "r10", "r11");
   return result;
 }
 
-TEST(CallFilter, JudgesThe32BitCallsAlikeAndHasNoOthers) {
+TEST(CallFilter, Filters32BitCallsAlikeAndRefusesOthers) {
   constexpr int kGetpid = 20;
   if (test::status_in_child([] { return call_of_i386(kGetpid, 0, 0, 0, 0) == ::getpid() ? 0 : 1; }) != 0) {
     GTEST_SKIP() << "this kernel runs no 32-bit programs";

@@ -30,7 +30,7 @@ TEST(Environment, SetsAndRemovesInTheOrderOfNames) {
   EXPECT_EQ(environment.get("E"), "");
 }
 
-TEST(Environment, KeepsWhatNobodyElseHas) {
+TEST(Environment, KeepsOwnedValues) {
   Environment first;
   for (int i = 0; i < 100; ++i) first.keep("A", std::string(100, static_cast<char>('a' + (i % 26))));
   const Environment environment = std::move(first);
@@ -45,7 +45,7 @@ TEST(Environment, ErasesWhatIsUnwanted) {
   EXPECT_EQ(environment.variables(), (Variables{{"B", "3"}}));
 }
 
-TEST(Environment, IsCompleteForAnybody) {
+TEST(Environment, IsCompleteForEveryUser) {
   Environment empty;
   empty.complete(kAnn, false, "/bin/sh", true);
   EXPECT_EQ(empty.variables(), (Variables{{"HOME", "/home/ann"},

@@ -21,13 +21,13 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(Ruleset, IsNoneForNoIsolation) {
+TEST(Ruleset, IsNullWithoutIsolation) {
   const auto rules = Ruleset::create(Isolation::none, fs::Tree::open({.path = "/usr"}).value());
   ASSERT_TRUE(rules);
   EXPECT_EQ(*rules, nullptr);
 }
 
-TEST(Ruleset, IsMadeWhereTheLevelIsOfferedAndRefusedElsewhere) {
+TEST(Ruleset, IsCreatedForOfferedLevelsOnly) {
   const auto offered = offered_isolation();
   EXPECT_EQ(offered.front(), Isolation::none);
   for (const Isolation level : {Isolation::protect, Isolation::landlock}) {
@@ -59,8 +59,8 @@ bool refuses_to_signal(pid_t pid) {
 
 enum class Cgroups : unsigned char { elsewhere, inside };
 
-/// 0 when all `checks` hold in a process that has put on the rules, with root and library as its grounds; else the
-/// number of the first that does not. What it looks at is in no directory that everybody may use.
+/// Runs `checks` in a process with the rules, whose roots are `root` and `library`. Returns 0, or the number of the
+/// first check that fails. The files that it uses are in no directory that every user may use.
 template <class Checks>
 int status_under(Isolation level, Checks checks, Cgroups cgroups = Cgroups::elsewhere) {
   if (offered_isolation().size() == 1) return kNotHere;
@@ -78,7 +78,7 @@ int status_under(Isolation level, Checks checks, Cgroups cgroups = Cgroups::else
     }
     const auto roots =
         fs::Tree::open({.path = top / "root"}, {{.path = top / "library", .access = fs::Access::read_only}});
-    // Its rules are about what is open there, whatever has the name by now.
+    // The rules are about the open directories, whatever has their names now.
     std::filesystem::rename(top / "library", top / "moved");
     std::filesystem::create_symlink("/", top / "library");
     const auto rules = Ruleset::create(level, roots.value());
@@ -95,7 +95,7 @@ int status_under(Isolation level, Checks checks, Cgroups cgroups = Cgroups::else
   });
 }
 
-TEST(Ruleset, ThatProtectsKeepsOthersFromSignalsAndNoFileFromTheCommand) {
+TEST(Ruleset, ProtectBlocksSignalsButNoFiles) {
   const pid_t parent = ::getpid();
   const int status = status_under(Isolation::protect, [&](const std::filesystem::path& top) {
     return std::array{refuses_to_signal(parent), ::kill(::getpid(), 0) == 0, opens(top / "outside/file", O_RDWR)};
@@ -110,7 +110,7 @@ bool is_closed_cgroup(const std::filesystem::path& group) {
          opens(group / "cgroup.procs", O_RDONLY);
 }
 
-TEST(Ruleset, KeepsCgroupsFromTheCommandAndNothingBesideThem) {
+TEST(Ruleset, ProtectsCgroupsOnly) {
   for (const Isolation level : {Isolation::protect, Isolation::landlock}) {
     const int status = status_under(
         level,
@@ -122,7 +122,7 @@ TEST(Ruleset, KeepsCgroupsFromTheCommandAndNothingBesideThem) {
                             ::rename((top / "root/deep/beside/new").c_str(), (top / "root/moved").c_str()) == 0,
                             std::filesystem::create_directories(top / "root/deep/beside/a/b", error),
                             std::filesystem::remove_all(top / "root/deep/beside/a", error) == 2,
-                            // Mounted once more, it would have no rule.
+                            // A second mount would have no rule.
                             ::mount("none", (top / "root/deep").c_str(), "cgroup2", 0, nullptr) != 0};
         },
         Cgroups::inside);
@@ -131,7 +131,7 @@ TEST(Ruleset, KeepsCgroupsFromTheCommandAndNothingBesideThem) {
   }
 }
 
-TEST(Ruleset, OfLandlockKeepsTheCommandBelowItsRoots) {
+TEST(Ruleset, LandlockKeepsTheCommandBelowItsRoots) {
   const pid_t parent = ::getpid();
   const int status = status_under(Isolation::landlock, [&](const std::filesystem::path& top) {
     return std::array{opens(top / "root/file", O_RDWR),

@@ -45,7 +45,7 @@ TEST(LaunchPad, ReturnsOnceTheProgramRuns) {
   EXPECT_EQ(exit_code(launched.pid), 9);
 }
 
-TEST(LaunchPad, SaysThePidOfAChildThatFailed) {
+TEST(LaunchPad, ReturnsThePidOfAFailedChild) {
   LaunchPad pad;
   Plan plan{"exit", "0"};
   plan.candidates = {"/no/such/program", nullptr};
@@ -58,20 +58,20 @@ TEST(LaunchPad, SaysThePidOfAChildThatFailed) {
   EXPECT_EQ(exit_code(launched.pid), 127);
 }
 
-TEST(LaunchPad, MakesNoChildForADescriptorThatIsNotOpen) {
+TEST(LaunchPad, CreatesNoChildForADescriptorThatIsNotOpen) {
   LaunchPad pad;
   Plan plan{"exit", "0"};
   plan.plan.descriptors[1] = 1'000'000;
   const Launched launched = pad.launch(plan.plan, nullptr);
   EXPECT_NE(launched.error, 0);
   if (launched.pid > 0) {
-    // Without low numbers it is the child that finds out.
+    // Without low numbers the child reports the error.
     EXPECT_EQ(exit_code(launched.pid), 127);
   }
   EXPECT_EQ(launched.stage, LaunchStage::descriptors);
 }
 
-TEST(LaunchPad, HoldsNoPipeAfterAPlanThatItCouldNotLaunch) {
+TEST(LaunchPad, HoldsNoPipeAfterAFailedLaunch) {
   LaunchPad pad;
   Plan plan{"exit", "0"};
   auto [read, write] = test::create_pipe();
@@ -86,7 +86,7 @@ TEST(LaunchPad, HoldsNoPipeAfterAPlanThatItCouldNotLaunch) {
   EXPECT_TRUE(test::readable(read.get()) && ::read(read.get(), &byte, 1) == 0) << "an end that the pad still holds";
 }
 
-TEST(LaunchPad, IsGoodForManyLaunchesOneAfterTheOther) {
+TEST(LaunchPad, LaunchesManyChildrenInARow) {
   LaunchPad pad;
   for (int i = 0; i < 200; ++i) {
     const Plan plan{"exit", std::to_string(i)};

@@ -7,7 +7,7 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(LocalPaths, KnowsWhatItWasToldAndNothingElse) {
+TEST(LocalPaths, KnowsOnlyNotedPaths) {
   LocalPaths places;
   places.note("/a:/b");
   EXPECT_TRUE(places.knows("/a:/b"));

@@ -18,7 +18,7 @@ TEST(QuickStarts, ExpectsAQuickStartAfterAQuickStart) {
   EXPECT_FALSE(quick.expects("/bin/bash"));
 }
 
-TEST(QuickStarts, OneSlowStartIsEnoughToThinkAgain) {
+TEST(QuickStarts, ForgetsAProgramAfterOneSlowStart) {
   QuickStarts quick;
   quick.note("/bin/sh", 60us);
   quick.note("/bin/sh", 30ms);

@@ -15,7 +15,7 @@ namespace {
 
 using test::testcmd;
 
-/// Waits until a child is a zombie, without taking it.
+/// Waits until a child is a zombie, without reaping it.
 void wait_for_zombie(pid_t pid) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
@@ -26,7 +26,7 @@ bool is_child(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0;
 }
 
-CO_TEST(Reaper, TellsTheOwnerHowItsChildEnded) {
+CO_TEST(Reaper, CallsTheOwnerWithTheExitStatus) {
   Reaper reaper{executor};
   Event changed{executor};
   std::vector<Reaped> ends;
@@ -50,7 +50,7 @@ CO_TEST(Reaper, TellsTheOwnerHowItsChildEnded) {
   EXPECT_GT(ends[0].usage.ru_maxrss, 0);
 }
 
-CO_TEST(Reaper, SaysFromWhenOnANumberIsFree) {
+CO_TEST(Reaper, MarksTheLeadersPidAsFree) {
   Reaper reaper{executor};
   Event changed{executor};
   const auto leader = std::make_shared<Leader>();
@@ -70,7 +70,7 @@ CO_TEST(Reaper, SaysFromWhenOnANumberIsFree) {
   while (!ended) co_await changed.wait();
 }
 
-CO_TEST(Reaper, LeavesTheZombieOfASpawnThatIsNotConcluded) {
+CO_TEST(Reaper, LeavesAZombieUntilItsSpawnIsConcluded) {
   Reaper reaper{executor};
   Event changed{executor};
   SpawnRequest request = testcmd({"exit", "7"});
@@ -78,7 +78,7 @@ CO_TEST(Reaper, LeavesTheZombieOfASpawnThatIsNotConcluded) {
   const auto pid = Spawner::spawn_here(request);
   CO_ASSERT_TRUE(pid);
   wait_for_zombie(*pid);
-  // The signal is there; give the reaper the turns in which a wrong one would take the zombie.
+  // The signal is pending; give the reaper the turns in which a wrong one would reap the zombie.
   for (int i = 0; i < 5; ++i) co_await test::pause(std::chrono::milliseconds{2});
   EXPECT_TRUE(is_child(*pid));
 
@@ -92,7 +92,7 @@ CO_TEST(Reaper, LeavesTheZombieOfASpawnThatIsNotConcluded) {
   EXPECT_EQ(WEXITSTATUS(end->status), 7);
 }
 
-CO_TEST(Reaper, TakesAChildThatNobodyAnnouncedAlsoWhileASpawnIsUnderWay) {
+CO_TEST(Reaper, ReapsAnUnannouncedChildDuringASpawn) {
   Reaper reaper{executor};
   const auto under_way = reaper.begin_spawn();
   const auto before = reaper.orphans_reaped();
@@ -102,7 +102,7 @@ CO_TEST(Reaper, TakesAChildThatNobodyAnnouncedAlsoWhileASpawnIsUnderWay) {
   reaper.conclude_spawn(under_way);
 }
 
-CO_TEST(Reaper, TakesTheZombieOfASpawnThatFailed) {
+CO_TEST(Reaper, ReapsTheChildOfAFailedSpawn) {
   Reaper reaper{executor};
   SpawnRequest request = testcmd({});
   request.argv = {"/no/such/program"};
@@ -114,7 +114,7 @@ CO_TEST(Reaper, TakesTheZombieOfASpawnThatFailed) {
   while (is_child(pid)) co_await boost::asio::post(executor, use_task);
 }
 
-CO_TEST(Reaper, TakesTheProcessesThatADoubleForkLeaves) {
+CO_TEST(Reaper, ReapsTheProcessesOfADoubleFork) {
   Reaper reaper{executor};
   Event changed{executor};
   const auto before = reaper.orphans_reaped();
@@ -128,7 +128,7 @@ CO_TEST(Reaper, TakesTheProcessesThatADoubleForkLeaves) {
   EXPECT_EQ(WEXITSTATUS(end->status), 3);
 }
 
-/// What one of many does: commands one after the other, every tenth of which can't be started.
+/// One of many owners, which runs commands one after the other; every tenth cannot be started.
 struct Storm {
   Executor executor;
   Spawner& spawner;
@@ -184,7 +184,7 @@ Task<> storm_of_orphans_and_spawns(Executor executor) {
   co_await tasks.join();
   EXPECT_EQ(storm.failed, kStorm / 10);
   EXPECT_EQ(storm.right, kStorm - kStorm / 10) << "every exit code must be the command's own";
-  // Failed children are reaped as orphans too; everything that was left behind goes in the end.
+  // Failed children are reaped as orphans, too.
   const auto expected = before + static_cast<std::uint64_t>(storm.left_orphans + storm.failed);
   while (reaper.orphans_reaped() < expected) co_await boost::asio::post(executor, use_task);
 }

@@ -21,7 +21,7 @@ using test::run;
 using test::TemporaryDirectory;
 using test::testcmd;
 
-/// Writes a file into it; its path.
+/// Writes a file into the directory and returns its path.
 std::string file_with_mode(const TemporaryDirectory& directory, const std::string& name, const std::string& content,
                            mode_t mode) {
   std::string path = directory.write(name, content);
@@ -35,7 +35,7 @@ SpawnFailure failure_of(const SpawnRequest& request) {
   return spawned ? SpawnFailure{} : spawned.error();
 }
 
-/// Descriptors that a careless part of the process left open for children.
+/// Opens descriptors without close-on-exec.
 std::vector<UniqueFd> inheritable_descriptors(std::size_t count) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -64,7 +64,7 @@ TEST(Spawn, PassesNoneOfThousandsOfInheritableDescriptors) {
   EXPECT_EQ(run(testcmd({"descriptors"})).out, "0\n1\n2\n");
 }
 
-TEST(Spawn, DoesWithoutLowDescriptorNumbersInANewThread) {
+TEST(Spawn, WorksWithoutLowDescriptorNumbersInANewThread) {
   const auto open = inheritable_descriptors(2'000);
   Ran ran;
   std::thread{[&ran] { ran = run(testcmd({"descriptors"})); }}.join();
@@ -98,7 +98,7 @@ TEST(Spawn, PassesFurtherDescriptorsUnderTheirNumbers) {
 }
 
 TEST(Spawn, TakesItsDescriptorsFromLowNumbersInAnyOrder) {
-  // The agent's own 0 to 2 and 7 as sources, crosswise.
+  // Use the agent's own 0 to 2 and 7 as sources, crosswise.
   test::Pipe pipe = test::create_pipe();
   const UniqueFd kept{::fcntl(7, F_DUPFD_CLOEXEC, 20)};
   ASSERT_EQ(::dup3(pipe.write.get(), 7, O_CLOEXEC), 7);
@@ -121,7 +121,7 @@ TEST(Spawn, StartsWithDefaultDispositionsAndAnEmptyMaskWhateverTheAgentHas) {
   sigset_t before;
   sigfillset(&blocked);
   ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  // A thread of its own: what spawns looks at the dispositions once, when it is made.
+  // Use a new thread: a launch pad reads the dispositions once, when it is created.
   Ran ran;
   std::thread{[&ran] { ran = run(testcmd({"status", "SigBlk", "SigIgn", "SigCgt"})); }}.join();
   sigset_t after;
@@ -142,7 +142,7 @@ TEST(Spawn, LeavesTheAgentsDispositionsAlone) {
   EXPECT_EQ(std::signal(SIGUSR2, before), SIG_IGN);
 }
 
-TEST(Spawn, MakesASessionOfItsOwnAndIsNicer) {
+TEST(Spawn, StartsANewSessionAtALowerPriority) {
   const int nice = std::min(::getpriority(PRIO_PROCESS, 0) + SpawnRequest{}.nice, 19);
   test::Pipe pipe = test::create_pipe();
   const Child child{testcmd({"identity"}, std::move(pipe.write))};
@@ -215,7 +215,7 @@ TEST(Spawn, NamesAProgramThatMayNotBeRun) {
   SpawnRequest request = testcmd({});
   request.argv = {file_with_mode(directory, "tool", "#!/bin/sh\n", 0644)};
   EXPECT_EQ(failure_of(request).error, EACCES);
-  // Found but refused goes before not found at all, as in a shell.
+  // A refused program takes precedence over a missing one, as in a shell.
   request.argv = {"tool"};
   request.env = {"PATH=" + directory.path().string() + ":/nowhere"};
   EXPECT_EQ(failure_of(request).error, EACCES);
@@ -233,13 +233,13 @@ TEST(Spawn, NamesAMissingWorkingDirectory) {
 
 TEST(Spawn, NamesALimitThatCannotBeSet) {
   SpawnRequest request = testcmd({"exit", "0"});
-  // Above fs.nr_open, which nobody may exceed.
+  // This exceeds fs.nr_open, which no process may exceed.
   request.limits.emplace_back(RLIMIT_NOFILE, rlimit{RLIM_INFINITY, RLIM_INFINITY});
   EXPECT_EQ(failure_of(request).stage, "limits");
   EXPECT_EQ(failure_of(request).error, EPERM);
 }
 
-TEST(Spawn, NamesATerminalThatIsNone) {
+TEST(Spawn, ReportsADescriptorThatIsNotATerminal) {
   SpawnRequest request = testcmd({"exit", "0"});
   request.controlling_terminal = true;
   EXPECT_EQ(failure_of(request).stage, "terminal");
@@ -307,7 +307,7 @@ TEST(Spawn, RaisesTheOomScore) {
   EXPECT_EQ(its, std::min(own + 500, 1000));
 }
 
-TEST(Spawn, EndsWithTheThreadThatMadeIt) {
+TEST(Spawn, EndsTheChildWithItsThread) {
   test::Pipe pipe = test::create_pipe();
   pid_t pid = 0;
   std::thread{[&] {

@@ -10,7 +10,7 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(TerminalName, IsKnownByWhatDescribesItHere) {
+TEST(TerminalName, IsKnownByItsDescription) {
   const test::TemporaryDirectory directory;
   for (const char* below : {"own/g", "hex/67", "home/.terminfo/g"}) {
     std::filesystem::create_directories(directory / below);
@@ -28,13 +28,13 @@ TEST(TerminalName, IsKnownByWhatDescribesItHere) {
   EXPECT_TRUE(is_terminal_known("ghost", {home.c_str(), nullptr}));
 }
 
-TEST(TerminalName, ThatNeedsNoDescriptionIsKnown) {
+TEST(TerminalName, IsKnownWithoutADescriptionIfCommon) {
   for (const char* name : {"", "dumb", "xterm", "xterm-256color", "linux", "vt100"}) {
     EXPECT_TRUE(is_terminal_known(name, {})) << name;
   }
 }
 
-TEST(TerminalName, OfNobodyHereIsReplacedByTheUsualOne) {
+TEST(TerminalName, IsReplacedIfUnknown) {
   std::vector<const char*> environment{"A=1", "TERM=xterm-of-tomorrow", "TERMINAL=x", nullptr};
   name_terminal(environment);
   EXPECT_STREQ(environment[1], kUsualTerminal);

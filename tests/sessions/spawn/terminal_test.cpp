@@ -11,7 +11,7 @@
 namespace skiff::sessions {
 namespace {
 
-TEST(Terminal, HasTheSizeThatWasAskedFor) {
+TEST(Terminal, HasTheRequestedSize) {
   const auto terminal = open_terminal({.cols = 132, .rows = 43});
   ASSERT_TRUE(terminal) << terminal.error().message;
   winsize window{};
@@ -30,7 +30,7 @@ TEST(Terminal, IsResizedFromTheMaster) {
   EXPECT_EQ(window.ws_row, 9);
 }
 
-TEST(Terminal, TypesTheSignalsThatItMakesOfCharacters) {
+TEST(Terminal, TypesTheCharactersOfSignals) {
   const auto terminal = open_terminal({});
   ASSERT_TRUE(terminal);
   termios settings{};
@@ -57,7 +57,7 @@ TEST(Terminal, StartsCanonicalEchoingAndInUtf8) {
   EXPECT_TRUE(settings.c_iflag & IUTF8);
 }
 
-TEST(Terminal, IsInheritedByNobodyAndBlocksOnlyTheChild) {
+TEST(Terminal, IsCloseOnExecAndBlocksOnlyTheChild) {
   const auto terminal = open_terminal({});
   ASSERT_TRUE(terminal);
   EXPECT_TRUE(::fcntl(terminal->master.get(), F_GETFD) & FD_CLOEXEC);

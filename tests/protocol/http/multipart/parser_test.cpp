@@ -20,7 +20,7 @@ struct SeenPart {
   bool operator==(const SeenPart&) const = default;
 };
 
-/// What a body holds when it comes in pieces of that size; the error's message behind what came before it.
+/// The parts of a body that comes in pieces of that size, followed by the message of the error, if any.
 std::vector<SeenPart> parts_of(std::string_view body, std::size_t piece, std::string_view boundary = "b") {
   MultipartParser parser{boundary};
   std::vector<SeenPart> parts;
@@ -59,7 +59,7 @@ std::string filename_in(std::string_view parameters, std::string_view more = "")
   return parts.at(0).filename.value_or("none");
 }
 
-TEST(Multipart, BodyIsTheSameHoweverItIsCut) {
+TEST(Multipart, BodyIsParsedTheSameHoweverItIsSplit) {
   std::string bytes = "\r\n--\r\n-\r\n--\rb\r\n--a\r\n\r\n--";
   bytes.push_back('\0');
   const std::string body =
@@ -73,14 +73,14 @@ TEST(Multipart, BodyIsTheSameHoweverItIsCut) {
   }
 }
 
-TEST(Multipart, BodyThatIsCutIsNotWhole) {
+TEST(Multipart, ATruncatedBodyIsAnError) {
   const std::string body = body_with("Content-Disposition: form-data; name=\"file\"; filename=\"f\"", "12345");
   for (std::size_t size = 0; size < body.size() - 2; ++size) {
     EXPECT_EQ(parts_of(body.substr(0, size), 7).back().name, "cut") << size;
   }
 }
 
-TEST(Multipart, NamesArriveAsTheyWere) {
+TEST(Multipart, NamesAreKept) {
   EXPECT_EQ(filename_in(R"(filename="a b;c=d.txt")"), "a b;c=d.txt");
   EXPECT_EQ(filename_in(R"(filename="caf\xc3\xa9")"), R"(caf\xc3\xa9)");
   EXPECT_EQ(filename_in("filename=\"caf\xc3\xa9\""), "caf\xc3\xa9");
@@ -99,7 +99,7 @@ TEST(Multipart, BackslashIsAnEscapeWhereThePartHasAType) {
   EXPECT_EQ(filename_in(R"(filename="a\\b\"c\d")", typed), R"(a\b"c\d)") << "as httpx and Go do";
 }
 
-TEST(Multipart, RefusesWhatIsNotOne) {
+TEST(Multipart, RefusesOtherBodies) {
   const auto refusal = [](std::string_view body) { return parts_of(body, 5).back().bytes; };
   EXPECT_THAT(refusal("--b\r\nbad\r\n\r\nx\r\n--b--"), HasSubstr("not a header field"));
   EXPECT_THAT(refusal("--b\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--"), HasSubstr("no Content-Disposition"));

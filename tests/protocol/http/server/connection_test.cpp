@@ -25,7 +25,7 @@ using test::RawResponse;
 using test::Served;
 using test::TestServer;
 
-/// Answers with the method, the target and the body, so that a test sees where a request was thought to end.
+/// Answers with the method, the target and the body, so that a test sees where the server ended a request.
 Task<> answer_with_target(HttpExchange& exchange) {
   auto body = co_await exchange.read_body(1024 * 1024);
   HttpResponse response;
@@ -40,7 +40,7 @@ Task<> answer_with_target(HttpExchange& exchange) {
   if (!sent) co_return;
 }
 
-/// Answers without a look at the body.
+/// Answers without reading the body.
 Task<> ignore_body(HttpExchange& exchange) {
   HttpResponse response{.status = 200, .headers = {}, .body = "ignored"};
   auto sent = co_await exchange.respond(std::move(response));
@@ -61,7 +61,7 @@ CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection, Served<answe
   EXPECT_EQ(server.server.requests(), 3u);
 }
 
-/// How many requests were served at once, at most: without a turn for anybody else.
+/// Sets `most` to the largest number of requests served without a turn of other work.
 Task<> watch_turns(const HttpServer* server, std::size_t* most) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   for (std::size_t before = 0;;) {
@@ -92,7 +92,8 @@ CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte, Served<answer_with
   for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
     RawClient client = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await client.send(bytes.substr(0, cut)));
-    // What was sent before must have been seen alone: the answers to it, if any is whole, or a turn of the reactor.
+    // The server must have read the earlier bytes alone: wait for the answers, if a request is complete, or for a turn
+    // of the reactor.
     auto writable = co_await client.stream().writable();
     EXPECT_TRUE(writable.has_value());
     EXPECT_TRUE(co_await client.send(bytes.substr(cut)));
@@ -184,10 +185,10 @@ const std::vector<Shape>& refused_shapes() {
   return shapes;
 }
 
-CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses, Served<answer_with_target>& server) {
+CO_TEST(HttpConnection, RefusesAmbiguousRequestsAndCloses, Served<answer_with_target>& server) {
   for (const Shape& shape : refused_shapes()) {
     RawClient client = co_await test::dial(executor, server.address);
-    // A second request right behind: it must never be answered.
+    // Send a second request right after it, which must not be answered.
     EXPECT_TRUE(co_await client.send(std::string{shape.bytes} + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"));
     const RawResponse response = co_await client.response();
     EXPECT_EQ(response.status, shape.status) << shape.what << ": " << response.head << response.body;
@@ -300,7 +301,7 @@ Task<> authenticate_friends(HttpExchange& exchange) {
   co_await answer_with_target(exchange);
 }
 
-CO_TEST(HttpConnection, ClosesAnIdleConnectionOfAStrangerSooner) {
+CO_TEST(HttpConnection, ClosesAnUnauthenticatedIdleConnectionSooner) {
   TestServer server{executor, authenticate_friends, {.keep_alive_time = kForever, .stranger_idle_time = 50ms}};
   RawClient known = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await known.send("GET /friend HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -309,7 +310,7 @@ CO_TEST(HttpConnection, ClosesAnIdleConnectionOfAStrangerSooner) {
   EXPECT_TRUE(co_await stranger.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await stranger.response()).status, 200u);
   EXPECT_TRUE(co_await stranger.ended());
-  // Known for good: also after an answer for which no credential was needed.
+  // The connection stays authenticated, also after an answer that needed no credential.
   EXPECT_TRUE(co_await known.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await known.response()).status, 200u);
   EXPECT_TRUE(co_await known.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -317,7 +318,7 @@ CO_TEST(HttpConnection, ClosesAnIdleConnectionOfAStrangerSooner) {
   co_await server.server.stop();
 }
 
-/// Byte after byte, until nobody takes them.
+/// Sends single bytes until the connection ends.
 Task<> trickle(test::RawClient* client) {
   while (co_await client->send("x")) {
     boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
@@ -389,11 +390,11 @@ CO_TEST(HttpConnection, SkipsASmallBodyThatNobodyReadAndGoesOn, Served<ignore_bo
   EXPECT_EQ((co_await client.response()).body, "ignored");
 }
 
-CO_TEST(HttpConnection, LetsTheClientReadTheAnswerToABodyThatIsTooMuch, Served<ignore_body>& server) {
+CO_TEST(HttpConnection, LetsTheClientReadTheAnswerToATooLargeBody, Served<ignore_body>& server) {
   for (const std::string_view framing : {"Content-Length: 4000000", "Transfer-Encoding: chunked"}) {
     RawClient client = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\n" + std::string{framing} + "\r\n\r\n"));
-    // 4,000,000 bytes in chunks of 100: more than is skipped for the sake of the connection.
+    // 4,000,000 bytes in chunks of 100 are more than the server skips to keep the connection.
     std::string body;
     for (int i = 0; i < 40'000; ++i) body += "64\r\n" + std::string(96, 'x') + "abcd\r\n";
     EXPECT_TRUE(co_await client.send(body));
@@ -415,7 +416,7 @@ CO_TEST(HttpConnection, GivesUpOnAClientThatDoesNotRead) {
   TestServer server{executor, big_answer, {.write_stall_time = 100ms}};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
-  // Reads nothing until the server has given up: then the connection is reset.
+  // Read nothing until the server has given up and reset the connection.
   auto broken = co_await client.stream().broken();
   EXPECT_TRUE(broken.has_value());
   co_await server.server.stop();

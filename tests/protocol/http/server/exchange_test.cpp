@@ -115,7 +115,7 @@ CO_TEST(HttpExchange, AnswersHeadLikeGetButWithoutABody, Served<streams>& server
     };
     EXPECT_EQ(without_date(head.head), without_date(full.head)) << target;
   }
-  // And nothing of a body stands between this answer and the last.
+  // No bytes of a body are between this answer and the last.
   EXPECT_TRUE(co_await client.send(get("/fixed")));
   EXPECT_EQ((co_await client.response()).body, "fixed");
 }
@@ -173,7 +173,7 @@ CO_TEST(HttpExchange, SendsNoFieldTwice, Served<streams>& server) {
   EXPECT_TRUE(response.has("X-Request-Id: r1\r\n"));
 }
 
-/// Reads in pieces of 7 bytes, or in whole with a limit of 100.
+/// Reads the body in pieces of 7 bytes, or as a whole with a limit of 100.
 Task<> reads(HttpExchange& exchange) {
   HttpResponse response;
   if (exchange.request().target.path == "/pieces") {
@@ -315,7 +315,7 @@ CO_TEST(HttpExchange, LearnsThatThePeerIsGone) {
     const auto waiting = std::make_shared<Waiting>(executor);
     TestServer server{executor, [waiting](HttpExchange& exchange) { return wait_for_peer(exchange, waiting); }};
     RawClient client = co_await test::dial(executor, server.address);
-    // A pipelined request behind it does not look like an end, nor hides one.
+    // A pipelined request neither looks like an end nor hides one.
     EXPECT_TRUE(co_await client.send(get("/") + get("/next")));
     while (!waiting->has_begun) co_await waiting->began.wait();
     EXPECT_FALSE(waiting->is_gone);

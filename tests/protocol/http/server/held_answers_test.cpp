@@ -20,7 +20,7 @@ class HeldAnswersTest : public testing::Test {
   }
 };
 
-TEST_F(HeldAnswersTest, CutOffWhatWaitsLongest) {
+TEST_F(HeldAnswersTest, CutOffTheOldest) {
   const auto first = hold(1, 40);
   const auto second = hold(2, 60);
   EXPECT_TRUE(cut.empty());
@@ -37,14 +37,14 @@ TEST_F(HeldAnswersTest, HaveRoomForOneOfAnySize) {
   EXPECT_EQ(cut, std::vector{1});
 }
 
-TEST_F(HeldAnswersTest, CountThoseThatAreSentNoMore) {
+TEST_F(HeldAnswersTest, DoNotCountSentOnes) {
   auto sent = hold(1, 90);
   sent.reset();
   const auto next = hold(2, 90);
   EXPECT_TRUE(cut.empty());
 }
 
-TEST_F(HeldAnswersTest, CutOffThoseOfWhoeverHasTheMost) {
+TEST_F(HeldAnswersTest, CutOffTheLargestHolders) {
   const auto oldest = hold(1, 30, "few");
   const auto second = hold(2, 40, "many");
   const auto third = hold(3, 30, "many");

@@ -14,7 +14,7 @@
 #include "tests/protocol/http/raw_client.hpp"
 #include "tests/support/reactor_test.hpp"
 
-/// Bodies of any size on their way to another server and back: whole, cut, held up and left.
+/// Tests bodies of any size to another server and back: whole, truncated, held up and abandoned.
 namespace skiff::protocol {
 namespace {
 
@@ -22,10 +22,10 @@ using namespace std::chrono_literals;
 using test::RawClient;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
-/// More than the buffers of all sockets on the way hold for somebody who reads nothing.
+/// More bytes than the buffers of all sockets on the way hold for a client that reads nothing.
 constexpr std::size_t kMuch = 32 * kMiB;
 
-/// No piece of it looks like one at another place.
+/// A body of which no two pieces are equal.
 std::string body_of(std::size_t size) {
   std::string body(size, ' ');
   std::size_t word = 0;
@@ -36,7 +36,7 @@ std::string body_of(std::size_t size) {
   return body;
 }
 
-/// A client, what relays, and a server, whose target says what it answers: /length/BYTES, /chunks/BYTES, /cut/BYTES,
+/// A client, a relay, and a server whose target selects its answer: /length/BYTES, /chunks/BYTES, /cut/BYTES,
 /// /status/CODE, /upload/BYTES.
 struct RelayScene {
   explicit RelayScene(Executor executor_in, std::size_t most_large = 8)
@@ -87,7 +87,7 @@ struct RelayScene {
     co_await server.stop();
   }
 
-  /// The whole answer to a request, of a client that closes.
+  /// Sends a request, reads the whole answer, and closes.
   static Task<test::RawResponse> ask(RelayScene* self, std::string line, std::string body = {}) {
     RawClient client = co_await test::dial(self->executor, self->front.address);
     std::string request = line + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
@@ -95,7 +95,7 @@ struct RelayScene {
     EXPECT_TRUE(co_await client.send(request + "\r\n" + body));
     co_return co_await client.response();
   }
-  /// A client that has asked for a body and reads none of it, until it moves in a large block that is not sent.
+  /// A client that has requested a body and reads none of it, so that a large block waits.
   static Task<RawClient> held_up(RelayScene* self) {
     RawClient client = co_await test::dial(self->executor, self->front.address);
     EXPECT_TRUE(co_await client.send("GET /length/" + std::to_string(kMuch) +
@@ -108,8 +108,8 @@ struct RelayScene {
   LargeBlocks large;
   std::size_t most;
   Event changed;
-  int left = 0;          ///< answers of which the rest was not wanted
-  bool in_order = true;  ///< the connection to the server, after the last answer
+  int left = 0;          ///< answers that the client abandoned
+  bool in_order = true;  ///< whether the connection to the server is reusable after the last answer
   test::TestServer server;
   test::TestServer front;
 };
@@ -144,7 +144,7 @@ CO_TEST(Relay, KeepsTheConnectionInOrderWhereThereIsNoBody, RelayScene& on) {
   EXPECT_EQ(answer.body, body_of(7));
 }
 
-CO_TEST(Relay, CutsWhatIsCutBehind, RelayScene& on) {
+CO_TEST(Relay, TruncatesATruncatedAnswer, RelayScene& on) {
   for (const char* framed : {"/cut/6000000", "/cut/chunks/6000000"}) {
     const auto answer = co_await RelayScene::ask(&on, std::string{"GET "} + framed);
     EXPECT_EQ(answer.status, 200u);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPreview =
     "X-Forwarded-Host: 3000-box.example\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Prefix:\r\n";
 
-/// A request to port 3000 of an agent at http://box:7070, below /v1/ports/3000, with these fields in it.
+/// A request to port 3000 of an agent at http://box:7070, below /v1/ports/3000, with `fields`.
 struct Passed {
   explicit Passed(const std::string& fields) {
     const auto request = parse_request_head("POST / HTTP/1.1\r\nHost: box:7070\r\n" + fields + "\r\n", 4000);
@@ -109,7 +109,7 @@ TEST(ServerNames, LeaveEveryOtherReferer) {
   EXPECT_EQ(twice.get("Referer"), "http://box:7070/");
 }
 
-TEST(ServerNames, LeadTheClientToWhereItHasAsked) {
+TEST(ServerNames, RewriteLocationsForTheClient) {
   const Passed by_path{""};
   EXPECT_EQ(by_path.location("http://localhost:3000/login?next=/"), "/v1/ports/3000/login?next=/");
   EXPECT_EQ(by_path.location("https://LOCALHOST:3000"), "/v1/ports/3000/");

@@ -46,7 +46,7 @@ Task<> wait_at(HttpExchange& exchange, std::shared_ptr<Gate> gate) {
   co_await hello(exchange);
 }
 
-/// Lets in who is not a stranger.
+/// Authenticates clients that present a token.
 Task<> hello_to_friends(HttpExchange& exchange) {
   if (exchange.request().target.path.starts_with("/friend")) {
     if (auto kept = exchange.mark_authenticated(); !kept) {
@@ -65,7 +65,7 @@ Task<> hello_to_friends(HttpExchange& exchange) {
 
 constexpr std::string_view kGetAsFriend = "GET /friend HTTP/1.1\r\nHost: x\r\n\r\n";
 
-CO_TEST(HttpServer, TellsFriendsAboveItsLimitToComeBackLaterAndAnswersStrangers) {
+CO_TEST(HttpServer, RefusesAuthenticatedClientsAboveItsLimitForNow) {
   TestServer server{executor, hello_to_friends, {.slots = {.authenticated = 2}}};
   RawClient first = co_await test::dial(executor, server.address);
   RawClient second = co_await test::dial(executor, server.address);
@@ -74,7 +74,7 @@ CO_TEST(HttpServer, TellsFriendsAboveItsLimitToComeBackLaterAndAnswersStrangers)
     EXPECT_TRUE((co_await client->read_until("\r\n\r\n")).starts_with("HTTP/1.1 102"));
   }
   EXPECT_EQ(server.server.connections(), 2u);
-  // One after another more than there are places for strangers.
+  // Open more connections one after another than there are slots for unauthenticated ones.
   for (int number = 0; number < 70; ++number) {
     RawClient third = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await third.send(std::string{kGetAsFriend}));
@@ -89,7 +89,7 @@ CO_TEST(HttpServer, TellsFriendsAboveItsLimitToComeBackLaterAndAnswersStrangers)
   }
 
   first.stream().close();
-  // There is room again as soon as the server has seen the end of the first.
+  // There is room again once the server has noticed the end of the first.
   unsigned status = 0;
   while (status != 200) {
     RawClient fourth = co_await test::dial(executor, server.address);
@@ -101,7 +101,8 @@ CO_TEST(HttpServer, TellsFriendsAboveItsLimitToComeBackLaterAndAnswersStrangers)
 
 constexpr std::size_t kStrangersOnly = SlotLimits{}.strangers;
 
-/// One stranger more than have places of their own, each of which says this and hears the answer if that was a head.
+/// Opens one more unauthenticated connection than there are reserved slots. Each sends `said`, and reads the answer if
+/// that was a head.
 Task<> crowd(std::list<RawClient>* strangers, Address address, std::string said) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   for (std::size_t number = 0; number < 1 + kStrangersOnly; ++number) {
@@ -112,12 +113,12 @@ Task<> crowd(std::list<RawClient>* strangers, Address address, std::string said)
   }
 }
 
-CO_TEST(HttpServer, ClosesStrangersForOthersAndKeepsFriends) {
+CO_TEST(HttpServer, ClosesUnauthenticatedConnectionsFirst) {
   TestServer server{executor, hello_to_friends, {.slots = {.authenticated = 2}}};
   RawClient known = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await known.send(std::string{kGetAsFriend}));
   EXPECT_EQ((co_await known.response()).status, 200u);
-  // Silent ones, half heads, some that were answered, and one that sends a body nobody reads.
+  // Test silent connections, half heads, answered ones, and one with a body that is not read.
   for (const std::string_view said : {std::string_view{}, std::string_view{"GET / HT"}, kGet,
                                       std::string_view{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"}}) {
     std::list<RawClient> strangers;
@@ -151,7 +152,7 @@ CO_TEST(HttpServer, DrainsByEndingConnectionsAfterTheirAnswer) {
   RawResponse response = co_await busy.response();
   EXPECT_EQ(response.status, 200u);
   EXPECT_TRUE(response.has("Connection: close\r\n"));
-  // New connections still get an answer: readiness has to be told somehow.
+  // New connections still get an answer, so that readiness probes work.
   RawClient late = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await late.send(std::string{kGet}));
   response = co_await late.response();
@@ -186,7 +187,7 @@ CO_TEST(HttpServer, EndsAConnectionWhoseAnswerHadBegunBeforeTheDrain) {
   const RawResponse response = co_await client.response();
   EXPECT_FALSE(response.has("Connection: close\r\n")) << "the head had gone";
   EXPECT_EQ(response.body, "hello");
-  // A connection that was kept would answer this.
+  // A kept connection would answer this.
   (void)co_await client.send(std::string{kGet});
   EXPECT_TRUE(co_await client.ended());
   co_await server.server.stop();
@@ -197,7 +198,7 @@ Task<> without_memory(HttpExchange& exchange) {
   co_await hello(exchange);
 }
 
-CO_TEST(HttpServer, SaysThatThereIsNoMemoryAndServesOn, Served<without_memory>& server) {
+CO_TEST(HttpServer, ReportsALackOfMemoryAndServesOn, Served<without_memory>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET /greedy HTTP/1.1\r\nHost: x\r\n\r\n"));
   const RawResponse response = co_await client.response();
@@ -220,7 +221,7 @@ CO_TEST(HttpServer, StopsHandlersThatAreUnderWay) {
   EXPECT_FALSE(refused.has_value());
 }
 
-CO_TEST(HttpServer, LetsItsOwnerWordTheErrors) {
+CO_TEST(HttpServer, LetsItsOwnerFormatErrors) {
   HttpServerOptions options{.limits = {}, .handler = hello, .error_response = [](unsigned status, const Error& error) {
                               return HttpResponse{.status = status,
                                                   .headers = {{"Content-Type", "application/problem+json"}},

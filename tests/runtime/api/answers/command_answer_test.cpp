@@ -51,7 +51,7 @@ TEST(ExitAnswer, IsDescribedAsItIsWritten) {
   for (const nlohmann::json& name : schema["required"]) EXPECT_TRUE(written.contains(name)) << name;
 }
 
-TEST(Limits, AreSaidWithWhatEnforcesThem) {
+TEST(Limits, NameTheMechanismThatEnforcesThem) {
   EXPECT_FALSE(enforced({}));
   const sessions::ResourceLimits limits{.pids = 9, .open_files = 20};
   std::string text;

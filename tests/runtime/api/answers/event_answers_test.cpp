@@ -13,7 +13,7 @@ TEST(EventAnswers, OutputIsTextOrBytesAndNeverBoth) {
   sessions::LogItem item;
   item.stream = sessions::Stream::err;
   item.late = true;
-  // The character was begun in the item before.
+  // The character began in the item before.
   EXPECT_EQ(output_of({.item = item, .offset = 4, .begun = "\xC3\xA4", .bytes = "b\n", .is_text = true}),
             R"({"offset":4,"next":8,"stream":"stderr","time":"1970-01-01T00:00:00.000Z","late":true,"data":"ä)"
             R"(b\n"})");
@@ -25,7 +25,7 @@ TEST(EventAnswers, OutputIsTextOrBytesAndNeverBoth) {
             R"({"offset":0,"next":1,"stream":"stdout","time":"1970-01-01T00:00:00.000Z","data_base64":"/w=="})");
 }
 
-TEST(EventAnswers, TheEndHasChecksumsWhereTheyWereAskedFor) {
+TEST(EventAnswers, TheEndHasRequestedChecksums) {
   EXPECT_EQ(end_event().members.text({.out = 1, .err = 2, .out_sha256 = {}, .err_sha256 = {}}),
             R"({"bytes":{"stdout":1,"stderr":2}})");
   EXPECT_EQ(end_event().members.text({.out = 1, .err = 2, .out_sha256 = "a", .err_sha256 = "b"}),

@@ -15,7 +15,7 @@ void expect(std::string_view field, Kind kind, std::uint64_t from = 0, std::uint
   EXPECT_EQ(range.to, to) << field;
 }
 
-TEST(ByteRange, IsThePartThatWasAskedFor) {
+TEST(ByteRange, IsTheRequestedPart) {
   expect("bytes=0-0", Kind::part, 0, 1);
   expect("bytes=10-19", Kind::part, 10, 20);
   expect("bytes=990-", Kind::part, 990, 1000);
@@ -30,14 +30,14 @@ TEST(ByteRange, EndsWithTheFile) {
   expect("bytes=-99999999999999999999", Kind::part, 0, 1000);
 }
 
-TEST(ByteRange, ThatBeginsBehindTheEndCanNotBeSatisfied) {
+TEST(ByteRange, IsUnsatisfiableAfterTheEnd) {
   expect("bytes=1000-", Kind::unsatisfiable);
   expect("bytes=-0", Kind::unsatisfiable);
   expect("bytes=99999999999999999999-", Kind::unsatisfiable);
   EXPECT_EQ(parse_range("bytes=0-", 0).kind, Kind::unsatisfiable);
 }
 
-TEST(ByteRange, ThatIsNotUnderstoodMeansTheWhole) {
+TEST(ByteRange, MeansTheWholeIfMalformed) {
   for (const auto* field : {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=1-2,4-5", "lines=1-2",
                             "bytes= 1-2", "bytes=1-2x", "bytes=99999999999999999999x-"}) {
     expect(field, Kind::whole);

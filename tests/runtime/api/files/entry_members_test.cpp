@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a writer has written, in all the ways that it can.
+/// Collects the objects that a writer has written.
 class WhatIsWritten {
  public:
   void add(const std::string& text) {
@@ -31,8 +31,8 @@ class WhatIsWritten {
     }
   }
 
-  /// Each member that was written is described, and each that is described was written; it is always there if that is
-  /// said, and of the type that is said.
+  /// Checks that the written members are the described ones, that each has the described type, and that a required one
+  /// is always present.
   void expect_to_be(const std::vector<Member>& members) const {
     for (const std::string& name : names_) {
       EXPECT_NE(std::ranges::find(members, name, &Member::name), members.end())
@@ -70,7 +70,7 @@ std::string entry_text(std::string_view path, const fs::Entry& entry, std::strin
 
 class EntryMembers : public test::Files {
  protected:
-  /// Entries of every kind: a file with and without a tag, a link, and names that are not UTF-8.
+  /// Adds entries of every kind: a file with and without a tag, a link, and names that are not UTF-8.
   static void add_entries(WhatIsWritten& written) {
     fs::Entry file;
     file.mode = 07;
@@ -82,7 +82,7 @@ class EntryMembers : public test::Files {
     written.add(entry_text("a\xff/b\xff", link, ""));
   }
 
-  /// Each item of the batch's answer.
+  /// Adds each item of the batch's answer.
   void run(WhatIsWritten& written, std::vector<fs::Operation> operations) const {
     const fs::Tree tree = open_tree();
     const auto answer = run_batch(tree, operations, false, {});
@@ -91,13 +91,13 @@ class EntryMembers : public test::Files {
   }
 };
 
-TEST_F(EntryMembers, AreThoseThatAreWritten) {
+TEST_F(EntryMembers, MatchWrittenEntries) {
   WhatIsWritten written;
   add_entries(written);
   written.expect_to_be(entry_members());
 }
 
-TEST_F(EntryMembers, OfAnEditAreThoseThatAreWritten) {
+TEST_F(EntryMembers, MatchWrittenEdits) {
   WhatIsWritten written;
   add_entries(written);
   std::string text;
@@ -106,7 +106,7 @@ TEST_F(EntryMembers, OfAnEditAreThoseThatAreWritten) {
   written.expect_to_be(edited_members());
 }
 
-TEST_F(EntryMembers, OfAResultAreThoseThatAreWritten) {
+TEST_F(EntryMembers, MatchWrittenResults) {
   WhatIsWritten written;
   add_entries(written);
   test::put(root / "a", "old\n");
@@ -120,7 +120,7 @@ TEST_F(EntryMembers, OfAResultAreThoseThatAreWritten) {
   written.expect_to_be(entry_result_members());
 }
 
-/// The words of a type, which the fast writer takes from fs.
+/// The fast writer takes the names of the types from fs.
 TEST_F(EntryMembers, NameEveryType) {
   const auto members = entry_members();
   const auto type = std::ranges::find(members, "type", &Member::name);

@@ -16,7 +16,7 @@ nlohmann::json entry_json(std::string_view path, const fs::Entry& entry = {}, st
   return nlohmann::json::parse(text + ']')[0];
 }
 
-TEST(EntryText, HasWhatThereIsOfTheLongest) {
+TEST(EntryText, FitsTheLongestValues) {
   fs::Entry entry;
   entry.type = fs::EntryType::character_device;
   entry.size = std::numeric_limits<std::uint64_t>::max();
@@ -61,7 +61,7 @@ TEST(EntryText, NamesTheLastPartOfAPath) {
   }
 }
 
-TEST(EntryText, HasNoTagWhereThereIsNone) {
+TEST(EntryText, OmitsAnEmptyTag) {
   EXPECT_FALSE(entry_json("a").contains("etag"));
   EXPECT_EQ(entry_json("a", {}, R"("m-1-2")")["etag"], R"("m-1-2")");
 }

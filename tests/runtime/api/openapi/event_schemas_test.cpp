@@ -51,7 +51,7 @@ constexpr std::string_view kShell =
     "keys; the reason of the "
     "close frame says how the shell ended.\n\n";
 
-/// One part of the binary header, with a value by which it is found in an encoded one.
+/// A field of the binary header, with a value that identifies it in an encoded header.
 struct HeaderPart {
   const char* type;
   const char* name;
@@ -95,7 +95,7 @@ class Page {
 
   void say(std::string_view text) { text_ += text; }
 
-  /// A heading and a table for each, unless it was shown before.
+  /// Adds a heading and a table for each schema, unless it was shown before.
   void show_all_of(const Schemas& schemas) {
     for (const protocol::SchemaRef& one : schemas) show(one.name, Json::parse(one.json));
   }
@@ -167,7 +167,7 @@ TEST(EventSchemas, AreDocumentedAsTheyAre) {
   test::expect_page("events.md", page.text());
 }
 
-TEST(EventSchemas, AsOneObjectHaveTheMembersOfEach) {
+TEST(EventSchemas, MergeIntoOneObject) {
   const Json merged = Json::parse(event_schema().json);
   std::size_t types = 0;
   for (const protocol::SchemaRef& event : stream_events()) {
@@ -183,7 +183,7 @@ TEST(EventSchemas, AsOneObjectHaveTheMembersOfEach) {
   EXPECT_FALSE(merged["properties"].contains("channel"));
 }
 
-TEST(EventSchemas, OfTheBinaryHeaderAreItsLayout) {
+TEST(EventSchemas, DescribeTheLayoutOfTheBinaryHeader) {
   const BinaryHeader header{.kind = BinaryHeader::kStdin,
                             .stream = 2,
                             .flags = BinaryHeader::kLate,

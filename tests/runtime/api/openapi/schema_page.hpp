@@ -8,7 +8,7 @@
 
 #include "tests/support/page.hpp"
 
-/// JSON Schemas of the OpenAPI document as something to read.
+/// Writes JSON Schemas of the OpenAPI document as Markdown.
 namespace skiff::runtime::api {
 
 using Json = nlohmann::ordered_json;
@@ -19,7 +19,7 @@ inline std::string component_of(const Json& schema) {
   return reference.substr(reference.rfind('/') + 1);
 }
 
-/// A schema of a document with what its references lead to in their place.
+/// Replaces the references of a schema by their targets.
 inline Json inlined(Json schema, const Json& components) {
   if (schema.contains("$ref")) {
     Json target = inlined(components.at(component_of(schema)), components);
@@ -36,7 +36,7 @@ inline Json inlined(Json schema, const Json& components) {
   return schema;
 }
 
-/// In words: `integer`, "list of string", the words of an enum.
+/// Describes a type: `integer`, "list of string", the values of an enum.
 inline std::string type_in_words(const Json& schema) {
   if (schema.value("nullable", false)) {
     Json bare = schema;
@@ -64,10 +64,11 @@ inline std::string type_in_words(const Json& schema) {
   return type.is_string() ? type.get<std::string>() : "any";
 }
 
-/// More words than this would make a column of types too wide.
+/// Most values of an enum in the column of types; more would make it too wide.
 inline constexpr std::size_t kManyWords = 6;
 
-/// Adds a row for each member of an object, and of those that it holds: field, type, meaning. `?`: may be absent.
+/// Adds a row for each member of an object and of its inner objects: field, type, meaning. `?` marks an optional
+/// member.
 inline void add_members(test::MarkdownTable& table, const Json& object, const std::string& prefix = {}) {
   const Json required = object.value("required", Json::array());
   for (const auto& [name, schema] : object["properties"].items()) {

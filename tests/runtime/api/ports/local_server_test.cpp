@@ -18,7 +18,7 @@ protocol::Address local(std::string_view host, std::uint16_t port) {
   return *protocol::Address::ip(host, port);
 }
 
-CO_TEST(ConnectToPort, AsksBothLoopbacks) {
+CO_TEST(ConnectToPort, TriesBothLoopbackAddresses) {
   for (const std::string_view host : {"127.0.0.1", "::1"}) {
     auto listener = protocol::Listener::open(executor, local(host, 0));
     if (!listener && host == "::1") continue;  // there is no IPv6 here
@@ -30,7 +30,7 @@ CO_TEST(ConnectToPort, AsksBothLoopbacks) {
   }
 }
 
-CO_TEST(ConnectToPort, SaysThatNobodyListens) {
+CO_TEST(ConnectToPort, ReportsThatNoServerListens) {
   std::uint16_t port = 0;
   {
     auto listener = protocol::Listener::open(executor, local("127.0.0.1", 0));

@@ -5,7 +5,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-TEST(ParsePort, TakesNumbersOfPortsAlone) {
+TEST(ParsePort, AcceptsOnlyPortNumbers) {
   EXPECT_EQ(parse_port("1"), 1);
   EXPECT_EQ(parse_port("65535"), 65'535);
   for (const char* text : {"", "0", "65536", "4294967297", "-1", "+1", " 1", "1 ", "0x10", "80a", "127.0.0.1:80"}) {

@@ -5,7 +5,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-CO_TEST(WaitAnswer, SaysWhatHasCome) {
+CO_TEST(WaitAnswer, ReportsTheOutcome) {
   Awaited awaited{executor};
   EXPECT_EQ(wait_answer().text({awaited, "timeout"}), R"({"met":false,"reason":"timeout"})");
   awaited.ended = true;

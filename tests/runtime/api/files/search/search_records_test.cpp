@@ -12,7 +12,7 @@ TEST(SearchRecords, APathIsTextOrBytesAndNeverBoth) {
             R"({"path_base64":"/w==","type":"other"})");
 }
 
-TEST(SearchRecords, AMatchHasWhatIsThere) {
+TEST(SearchRecords, AMatchOmitsAbsentMembers) {
   fs::GrepMatch match{.path = "f", .line = {.line_number = 3, .column = 2, .text = "a\"b"}};
   EXPECT_EQ(grep_match_answer().text(match), R"({"path":"f","line_number":3,"column":2,"text":"a\"b"})");
   match.line = {.line_number = 1, .column = 9, .text_column = 5, .text = "\xfe", .cut = true, .before = {"x", "\xff"}};
