@@ -52,7 +52,7 @@ int run(Parsed parsed, TraceRun& trace) {
     } catch (const NotUndone& error) {
       say(error.what());
     } catch (const nlohmann::json::exception& error) {
-      // Of a field that has another type than it should: what an agent says is read as it comes.
+      // A field of an answer has another type than it should.
       result = fail(Errc::invalid_request, std::string{"what was answered is not as it should be: "} + error.what());
     } catch (const std::exception& error) {
       if (signals.interrupted_by() == 0) result = fail(Errc::internal, error.what());

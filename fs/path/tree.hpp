@@ -72,7 +72,7 @@ class Tree {
   /// able to create names there. Errors: path_not_found when no such directory exists, path_escapes_root for a link.
   [[nodiscard]] Result<Tree> reopened() const;
 
-  /// The same tree, where no path leads through a link. Errors of all then: too_many_links also for the first link.
+  /// Returns the same tree, in which paths follow no links: the first link on a path is the error too_many_links.
   [[nodiscard]] Result<Tree> without_links() const;
 
   /// The main one first. They are open as long as the tree lives.
@@ -84,9 +84,10 @@ class Tree {
  private:
   struct Routed;
   [[nodiscard]] Result<Routed> route(std::string_view path) const;
-  /// By the kernel's own walk: the descriptor, or the errno.
+  /// Opens the path by openat2(2); returns the descriptor or the errno.
   [[nodiscard]] std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char* path, int flags) const;
-  /// The same object by the same path, half as dear as by /proc; none when the kernel now finds something else.
+  /// Opens the same object by its path again, at half the cost of /proc; empty when the path now leads to another
+  /// object.
   [[nodiscard]] UniqueFd open_again(std::string_view path, int flags, const struct stat& expected) const;
   [[nodiscard]] Result<Resolved> walk(const Routed& routed, ResolveOptions options) const;
 

@@ -27,7 +27,7 @@ std::string_view take_field(std::string_view& rest) {
   return field;
 }
 
-/// The same in the plainest way. Nothing when it is not found as often as asked for.
+/// Replaces in the plainest way; nullopt if the text is not found as often as the edit says.
 std::optional<std::string> replaced_plainly(std::string_view text, const Edit& edit) {
   std::string made;
   std::uint64_t count = 0;

@@ -41,7 +41,7 @@ std::vector<std::string> messages_of(std::string_view bytes, std::size_t step) {
 
 }  // namespace
 
-/// The same messages come out however the bytes are cut; what header fields hold is read, or refused.
+/// Checks that the messages do not depend on how the bytes are cut, and that header fields are read or refused.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};

@@ -51,7 +51,7 @@ std::vector<MessageParser::Event> parse(std::string_view bytes, Side side, std::
   return events;
 }
 
-/// The same with the bytes of binary messages in pieces, each run of them as one event.
+/// Parses as above, with the bytes of binary messages in pieces; each run of pieces becomes one event.
 std::vector<MessageParser::Event> parse_pieces(std::string_view bytes, Side side, std::size_t step, bool use_direct) {
   MessageParser parser{side, kMost, MessageParser::Bytes::in_pieces};
   std::vector<MessageParser::Event> events;
@@ -80,7 +80,7 @@ void require_same(const std::vector<MessageParser::Event>& some, const std::vect
 
 }  // namespace
 
-/// The same events must come out however the bytes are cut.
+/// Checks that the events do not depend on how the bytes are cut.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const Side side = (data[0] & 1) != 0 ? Side::server : Side::client;

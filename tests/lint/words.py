@@ -17,12 +17,8 @@ RULES = (
 NAMES = {'"folder"'}
 CODE = re.compile(r'`[^`]*`|"folder"')
 
-# Directories whose comments begin with a subject or a verb: add those that you have rewritten, never take one away.
-CLEANED = {"base", "bench", "container/agent", "container/drivers", "container/kube", "container/mcp", "container/net",
-           "container/process", "container/sandbox", "container/serve", "container/trace", "fs", "protocol",
-           "runtime/dialects", "runtime/mcp", "tests/container", "tests/kubernetes", "tests/runtime/dialects",
-           "tests/runtime/mcp", "tests/support"}
-HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Those|One that|What is)\b)")
+# A comment begins with its subject or a verb, in every directory.
+HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Whose|Whom|Those|One that|What is|The same)\b)")
 HEADLESS_PYTHON = re.compile(r"(?:Of|Who|Whoever|Those|One that|What)\b")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments
@@ -86,7 +82,7 @@ def check(root):
             if sentence not in NAMES:
                 for breach in breaches(sentence):
                     yield f"{path}:{number}: {breach}"
-    for path in tree.files(root, sorted(CLEANED), tree.SOURCES):
+    for path in tree.files(root, [*tree.LAYERS, "bench", "tests"], tree.SOURCES):
         for number, start in headless((root / path).read_text()):
             yield f'{path}:{number}: a comment begins with "{start}": begin with its subject or a verb'
     for path in tree.files(root, ["tests"], (".py",)):

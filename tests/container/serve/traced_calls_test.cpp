@@ -12,7 +12,7 @@
 namespace skiff::container::serve {
 namespace {
 
-/// Whose driver brings up one kind of sandbox and knows of none.
+/// A fixture whose driver starts one kind of sandbox and finds none.
 struct TracedFixture final : Tenants, KeyStore {
   class BringsUp final : public fakes::RefusingDriver {
    public:

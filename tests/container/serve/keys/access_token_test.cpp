@@ -10,7 +10,7 @@
 namespace skiff::container::serve {
 namespace {
 
-/// Whose sandboxes all are one server.
+/// A driver whose sandboxes are all one server.
 class DialDriver final : public fakes::RefusingDriver {
  public:
   DialDriver(Executor executor, std::uint16_t port) : executor_{executor}, port_{port} {}
