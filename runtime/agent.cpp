@@ -103,7 +103,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                 .inherited = sessions::inheritable_environment(settings.env_deny),
                 .may_switch_user = !settings.allow_unauthenticated}},
       memory_guard{on,
-                   supervisor.ending.thread(),
+                   supervisor.processes.ending.thread(),
                    sessions::MemoryGauge{},
                    {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
                    [this](sessions::MemoryUse) { supervisor.tasks.spawn("memory guard", end_largest_command()); }},
@@ -111,10 +111,10 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       mcp{std::make_shared<mcp::Clients>(on)},
       stop_asked_{on},
       guard_start_{on, [this] {
-                     if (supervisor.live > 0) memory_guard.start();
+                     if (supervisor.live.count() > 0) memory_guard.start();
                    }} {
-  supervisor.live_changed = [this] { live_changed(); };
-  supervisor.before_start = [this]() -> Result<> {
+  supervisor.live.changed = [this] { live_changed(); };
+  supervisor.live.before_start = [this]() -> Result<> {
     if (keep_limits().lost.empty()) return {};
     return skiff::fail(Errc::draining, "the agent is stopping and takes no new work");
   };
@@ -123,7 +123,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
 }
 
 void Agent::live_changed() {
-  const bool some = supervisor.live > 0;
+  const bool some = supervisor.live.count() > 0;
   if (some) {
     activity.begin();
   } else {
@@ -151,7 +151,7 @@ Task<> Agent::end_largest_command() {
   }
   auto look = [&trees] { return sessions::memory_of_each(trees); };
   const Looking looking{guard_looks_};
-  const std::vector<std::uint64_t> used = co_await supervisor.ending.run(std::move(look));
+  const std::vector<std::uint64_t> used = co_await supervisor.processes.ending.run(std::move(look));
   std::shared_ptr<sessions::Command> largest;
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < live.size(); ++i) {
@@ -176,7 +176,8 @@ bool Agent::stop(EndCause cause, std::string_view why) {
   if (std::exchange(stopping_, true)) return false;
   cause_ = cause;
   why_ = why;
-  log::warning("stopping: ending all commands", {{"cause", word_of(cause)}, {"why", why}, {"live", supervisor.live}});
+  log::warning("stopping: ending all commands",
+               {{"cause", word_of(cause)}, {"why", why}, {"live", supervisor.live.count()}});
   stop_asked_.notify_all();
   return true;
 }

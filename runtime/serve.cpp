@@ -207,7 +207,7 @@ Task<> run_until_stopped(Running* running) {
   beside.cancel();
   co_await beside.join();
   co_await running->agent.supervisor.tasks.join();
-  co_await running->agent.supervisor.budget.drain();
+  co_await running->agent.supervisor.output.budget.drain();
   running->agent.executor.context().stop();
 }
 

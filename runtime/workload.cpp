@@ -27,7 +27,7 @@ Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> ar
       argv_{std::move(argv)},
       inherited_{inherited},
       changed_{supervisor.executor},
-      tag_{supervisor.spawner.new_tag()} {}
+      tag_{supervisor.processes.spawner.new_tag()} {}
 
 Task<Result<>> Workload::start() {
   sessions::SpawnRequest request;
@@ -40,22 +40,19 @@ Task<Result<>> Workload::start() {
   request.limits = {{RLIMIT_NOFILE, inherited_.open_files}};
   // The workload is the container's main program, so no command may have a higher priority.
   request.nice = 0;
-  const auto announced = supervisor_.reaper.begin_spawn();
-  request.announced = announced;
-  auto pid = co_await supervisor_.spawner.spawn(std::move(request));
+  auto ended = [this](const sessions::Reaped& reaped) {
+    running_ = false;
+    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : sessions::kShellsSignal + WTERMSIG(reaped.status);
+    log::info("the workload has ended", {{"status", status_}});
+    changed_.notify_all();
+  };
+  auto pid = co_await supervisor_.processes.start(std::move(request), std::move(ended));
   if (!pid) {
-    supervisor_.reaper.conclude_spawn(announced);
     status_ = shell_exit_code(pid.error());
     co_return fail(Errc::invalid_request, "the workload: " + pid.error().message);
   }
   pid_ = *pid;
   running_ = true;
-  supervisor_.reaper.conclude_spawn(announced, *pid, [this](const sessions::Reaped& reaped) {
-    running_ = false;
-    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : sessions::kShellsSignal + WTERMSIG(reaped.status);
-    log::info("the workload has ended", {{"status", status_}});
-    changed_.notify_all();
-  });
   log::info("the workload runs", {{"pid", pid_}, {"program", argv_.front()}});
   co_return Result<>{};
 }
@@ -67,7 +64,7 @@ void Workload::terminate() {
 
 Task<> Workload::kill() {
   auto all = [this] { return sessions::signal_tree(tag_, SIGKILL); };
-  (void)co_await supervisor_.ending.run(std::move(all));
+  (void)co_await supervisor_.processes.ending.run(std::move(all));
 }
 
 Task<> Workload::ended() {
@@ -75,7 +72,7 @@ Task<> Workload::ended() {
 }
 
 Task<> Workload::sweep() {
-  (void)co_await sessions::end_tree(&supervisor_.ending, tag_, supervisor_.limits.kill_grace,
+  (void)co_await sessions::end_tree(&supervisor_.processes.ending, tag_, supervisor_.limits.kill_grace,
                                     supervisor_.limits.kill_patience);
 }
 

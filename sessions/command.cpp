@@ -18,7 +18,6 @@
 #include "sessions/input/stdin_probe.hpp"
 #include "sessions/shell/script.hpp"
 #include "sessions/spawn/terminal.hpp"
-#include "sessions/start_process.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -58,7 +57,7 @@ Command::Command(Supervisor& supervisor, std::string session, CommandSpec spec)
       session_{std::move(session)},
       spec_{std::move(spec)},
       log_{std::make_shared<OutputLog>(
-          supervisor.executor, supervisor.budget,
+          supervisor.executor, supervisor.output.budget,
           OutputLog::Options{.keep_bytes = spec_.keep_bytes.value_or(supervisor.limits.keep_bytes),
                              .overflow = spec_.overflow,
                              .checksum = spec_.checksum})},
@@ -68,8 +67,8 @@ void Command::launch(SpawnRequest request, std::shared_ptr<ShellRun> shell) {
   shell_ = std::move(shell);
   started_at_ = wall_now();
   started_steady_ = std::chrono::steady_clock::now();
-  tag_ = supervisor_.spawner.new_tag();
-  supervisor_.begin_life();
+  tag_ = supervisor_.processes.spawner.new_tag();
+  supervisor_.live.begin();
   counted_ = true;
   ++supervisor_.counts.started[0];
   supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(request)));
@@ -114,8 +113,8 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   self->watch_time();
   if (CgroupHome::is_for(self->spec_.limits)) {
     std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> group;
-    co_await run_on(&supervisor.spawner.threads(),
-                    [&] { group = supervisor.cgroups.make(self->tag_, self->spec_.limits); });
+    co_await run_on(&supervisor.processes.spawner.threads(),
+                    [&] { group = supervisor.processes.cgroups.make(self->tag_, self->spec_.limits); });
     if (!group) {
       self->spawn_failed(std::move(group.error()));
       co_return;
@@ -131,8 +130,10 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   self->spec_.secret_env.clear();
   const std::string program =
       log::enabled(log::Level::debug) && !request.argv.empty() ? request.argv.front() : std::string{};
-  auto started =
-      co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_, &self->start_);
+  const auto asked = std::chrono::steady_clock::now();
+  auto started = co_await supervisor.processes.start(std::move(request), std::move(ended), self->leader_, &self->start_,
+                                                     supervisor.live.count() == 1);
+  supervisor.counts.spawn[0].observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count());
   self->start_again_.reset();
   if (!started) {
     self->spawn_failed(std::move(started.error()));
@@ -146,7 +147,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
   const auto add_pump = [&](UniqueFd source, Stream stream) {
     if (!source) return;
     self->pumps_.push_back(std::make_unique<OutputPump>(supervisor.executor, std::move(source), stream, self->log_,
-                                                        self->changed_, supervisor.pump_turns));
+                                                        self->changed_, supervisor.output.pump_turns));
   };
   add_pump(std::move(pipes->out), Stream::out);
   add_pump(std::move(pipes->err), Stream::err);
@@ -200,7 +201,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
     if (self->pumps_at_end() && self->kills_ == 0) {
       std::unique_ptr<CommandGroup> group = std::move(self->group_);
-      co_await run_on(&supervisor.ending.thread(), [&group] { group.reset(); });
+      co_await run_on(&supervisor.processes.ending.thread(), [&group] { group.reset(); });
     } else {
       co_await self->changed_.wait();
     }
@@ -218,7 +219,7 @@ Task<> Command::live(std::shared_ptr<Command> self, SpawnRequest request) {
 }
 
 void Command::end_life() {
-  if (std::exchange(counted_, false)) supervisor_.end_life();
+  if (std::exchange(counted_, false)) supervisor_.live.end();
 }
 
 Task<> Command::pump(std::shared_ptr<Command> self, std::size_t index) {
@@ -282,7 +283,7 @@ void Command::trim_request() {
 Task<bool> Command::waiting_for_input() {
   if (state_ != State::running || stdin_inode_ == 0) co_return false;
   auto look = [all = tree(), inode = stdin_inode_] { return waits_for_input(all, inode); };
-  co_return co_await supervisor_.looks.run(std::move(look));
+  co_return co_await supervisor_.processes.looks.run(std::move(look));
 }
 
 void Command::watch_time() {
@@ -336,7 +337,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   if (!given_up) status.failure = std::move(failure);
   status.ended_at = wall_now();
   std::string{}.swap(spec_.input);  // assigning an empty string would keep the memory
-  if (group_) supervisor_.ending.thread().post([group = std::move(group_)]() mutable { group.reset(); });
+  if (group_) supervisor_.processes.ending.thread().post([group = std::move(group_)]() mutable { group.reset(); });
   timeout_.reset();
   idle_timeout_.reset();
   state_ = State::over;

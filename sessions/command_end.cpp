@@ -14,9 +14,7 @@
 #include "base/kernel_features.hpp"
 #include "base/log/log.hpp"
 #include "sessions/command.hpp"
-#include "sessions/process/pipe_holders.hpp"
 #include "sessions/spawn/terminal.hpp"
-#include "sessions/start_process.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -37,7 +35,7 @@ Task<Result<>> Command::signal(int signal, Target target) {
   if (target == Target::tree) {
     if (const bool reached = co_await reaches(self, signal, Among::all); reached) co_return Result<>{};
     auto look = [all = tree()] { return pids_of(all); };
-    if (const auto left = co_await supervisor_.ending.run(std::move(look)); !left.empty()) {
+    if (const auto left = co_await supervisor_.processes.ending.run(std::move(look)); !left.empty()) {
       co_return fail(Errc::permission_denied,
                      "the agent may not signal what is left of command \"" + id + "\": it runs as another user");
     }
@@ -79,7 +77,7 @@ Task<> Command::send_then_kill(std::shared_ptr<Command> self, int signal) {
 
 Task<bool> Command::reaches(std::shared_ptr<Command> self, int signal, Among among) {
   auto send = [all = self->tree(), signal, among] { return signal_tree(all, signal, among); };
-  const std::size_t reached = co_await self->supervisor_.ending.run(std::move(send));
+  const std::size_t reached = co_await self->supervisor_.processes.ending.run(std::move(send));
   co_return reached > 0;
 }
 
@@ -126,8 +124,8 @@ void Command::begin_kill(std::chrono::milliseconds grace) {
 
 Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const bool verified =
-      co_await end_tree(&self->supervisor_.ending, self->tree(), grace, self->supervisor_.limits.kill_patience);
+  const bool verified = co_await end_tree(&self->supervisor_.processes.ending, self->tree(), grace,
+                                          self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
   log::debug("command killed", {{"session", self->session_},
                                 {"command", self->spec_.id},
@@ -137,7 +135,7 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   // A process that removed its tag is still in the cgroup. The group lives at least as long as this coroutine runs.
   if (const CommandGroup* const group = self->group_.get()) {
     bool killed = false;
-    co_await run_on(&self->supervisor_.ending.thread(), [&] { killed = group->kill(); });
+    co_await run_on(&self->supervisor_.processes.ending.thread(), [&] { killed = group->kill(); });
     if (killed) self->kill_level_ = "cgroup";
   }
   // A process that still holds a pipe cannot be ended, or has left the tree, so its pipe is given up. What is in the
@@ -170,16 +168,13 @@ Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
   std::vector<ino_t> inodes = self->open_pipes();
   if (inodes.empty()) co_return std::vector<pid_t>{};
   auto look = [all = self->tree(), inodes = std::move(inodes)] { return holders_of(all, inodes); };
-  co_return co_await self->supervisor_.ending.run(std::move(look));
+  co_return co_await self->supervisor_.processes.ending.run(std::move(look));
 }
 
 Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
   if (self->terminal_) co_return;  // the other holders of a terminal cannot be told from the command's own
-  const auto turn = self->supervisor_.look_for_holders();
-  if (!turn) co_return;
-  const std::vector<ino_t> inodes = self->open_pipes();
-  std::vector<pid_t> others;
-  co_await run_on(&self->supervisor_.holders, [&] { others = other_holders_of(inodes, *holders); });
+  std::vector<ino_t> inodes = self->open_pipes();
+  const auto others = co_await self->supervisor_.processes.holders.others(std::move(inodes), *holders);
   holders->insert(holders->end(), others.begin(), others.end());
 }
 
@@ -222,16 +217,16 @@ Task<> Command::look_at_memory(std::shared_ptr<Command> self) {
   std::optional<std::uint64_t> kills;
   bool in_group = false;
   try {
-    co_await run_on(&self->supervisor_.ending.thread(), [&, group = self->group_.get()] {
+    co_await run_on(&self->supervisor_.processes.ending.thread(), [&, group = self->group_.get()] {
       if (group != nullptr) peak_bytes = group->peak_bytes();
       in_group = killed && group != nullptr && group->out_of_memory();
-      if (killed) kills = self->supervisor_.memory.oom_kills();
+      if (killed) kills = self->supervisor_.oom_kills.read();
     });
   } catch (const std::bad_alloc&) {
     // The command ends without these figures, too.
   }
   self->peak_bytes_ = peak_bytes;
-  const bool anywhere = killed && self->supervisor_.out_of_memory(kills);
+  const bool anywhere = killed && self->supervisor_.oom_kills.have_grown(kills);
   if (!in_group && !anywhere) co_return;
   self->cause_at_exit_ = Cause::oom;
   if (!self->ending_) self->ending_ = Cause::oom;

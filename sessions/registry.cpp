@@ -79,7 +79,7 @@ Result<> Registry::check(const SessionSpec& spec) const {
     return fail(Errc::too_many_sessions,
                 std::to_string(sessions_.size()) + " sessions exist, which is the limit (--max-sessions)");
   }
-  SKIFF_TRY_VOID(supervisor_.cgroups.check(spec.limits));
+  SKIFF_TRY_VOID(supervisor_.processes.cgroups.check(spec.limits));
   return check_offered(spec.isolation);
 }
 

@@ -125,7 +125,7 @@ Task<Session::User> Session::find_user(std::optional<std::string> name) const {
   if (!name) name = spec_->user;
   if (!name) co_return std::nullopt;
   auto look = [&name] { return look_up_user(*name); };
-  co_return co_await supervisor_.spawner.threads().run(std::move(look));
+  co_return co_await supervisor_.processes.spawner.threads().run(std::move(look));
 }
 
 Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) const {
@@ -145,7 +145,7 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
   const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
   // A user that was not looked up must not run as the agent's own user.
   if (user && !found) found = fail(Errc::user_not_found, "user \"" + *user + "\" was not looked up");
-  const std::shared_ptr<const Credentials> own = supervisor_.own_user();
+  const std::shared_ptr<const Credentials> own = supervisor_.current_user.get();
   std::reference_wrapper<const Credentials> credentials = *own;
   if (found) {
     if (!*found) {
@@ -205,16 +205,10 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
       return Started{std::move(*found), true};
     }
   }
-  if (supervisor_.live >= supervisor_.limits.live_commands) {
-    return fail(Errc::too_many_commands,
-                std::to_string(supervisor_.live) + " commands are running, which is the limit (--max-commands)");
-  }
-  if (supervisor_.before_start) {
-    SKIFF_TRY_VOID(supervisor_.before_start());
-  }
+  SKIFF_TRY_VOID(supervisor_.live.admit());
   if (!spec.timeout) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
-  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
+  SKIFF_TRY_VOID(supervisor_.processes.cgroups.check(spec.limits));
   SKIFF_TRY(auto plan, prepare(spec, std::move(user)));
 
   if (spec.id.empty()) {
@@ -282,7 +276,7 @@ Result<> Session::patch(const SessionPatch& patch) {
   }
   auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
-    SKIFF_TRY_VOID(supervisor_.cgroups.check(*patch.limits));
+    SKIFF_TRY_VOID(supervisor_.processes.cgroups.check(*patch.limits));
     spec->limits = *patch.limits;
   }
   if (patch.labels) {

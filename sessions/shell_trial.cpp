@@ -75,9 +75,9 @@ Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root, std::share
   const std::string shell = wanted.shell.value_or(defaults_.shell);
   auto look = [&shell, &wanted] { return trial_key(shell, wanted); };
   const std::string key = co_await supervisor_.disk.run(std::move(look));
-  if (passed_.contains(key) || supervisor_.live >= supervisor_.limits.live_commands) co_return Result<>{};
+  if (passed_.contains(key) || supervisor_.live.are_full()) co_return Result<>{};
   if (closed_) co_return stops();
-  if (supervisor_.before_start && !supervisor_.before_start()) co_return Result<>{};
+  if (!supervisor_.live.admit()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(co_await run(std::move(wanted), std::move(root), std::move(rules)));
   if (passed_.size() >= kMostPassed) passed_.clear();
   if (!key.empty()) passed_.insert(key);

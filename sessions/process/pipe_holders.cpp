@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/scope_counter.hpp"
 #include "sessions/process/numbered_entries.hpp"
 
 namespace skiff::sessions {
@@ -77,6 +78,13 @@ std::vector<pid_t> other_holders_of(const std::vector<ino_t>& inodes, const std:
     return holds(pid, inodes, left) != Holds::yes;
   });
   return found;
+}
+
+Task<std::vector<pid_t>> HolderLooks::others(std::vector<ino_t> inodes, std::vector<pid_t> known) {
+  if (looks_ == kMost) co_return std::vector<pid_t>{};
+  const ScopeCounter looking{looks_};
+  auto look = [&] { return other_holders_of(inodes, known); };
+  co_return co_await thread_.run(std::move(look));
 }
 
 }  // namespace skiff::sessions

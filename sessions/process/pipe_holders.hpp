@@ -2,8 +2,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <vector>
 
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task.hpp"
 #include "sessions/process/process_tree.hpp"
 
 namespace skiff::sessions {
@@ -19,5 +22,18 @@ namespace skiff::sessions {
 /// process that left a tree is young. Without CAP_SYS_PTRACE the kernel hides the descriptors of undumpable processes
 /// and of other users' (proc_pid_fd(5)), so these are not found.
 [[nodiscard]] std::vector<pid_t> other_holders_of(const std::vector<ino_t>& inodes, const std::vector<pid_t>& known);
+
+/// Makes such looks at all processes, one after the other, on a thread of their own. Reactor thread only.
+class HolderLooks {
+ public:
+  /// What `other_holders_of` finds; nothing when many wait for that already: no command's end is to be late for it.
+  [[nodiscard]] Task<std::vector<pid_t>> others(std::vector<ino_t> inodes, std::vector<pid_t> known);
+
+ private:
+  static constexpr std::size_t kMost = 8;
+
+  BlockingPool thread_{"skiff-holders", 1};
+  std::size_t looks_ = 0;  ///< under way, or waiting for their turn
+};
 
 }  // namespace skiff::sessions

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/scope_counter.hpp"
+
 namespace skiff::sessions {
 namespace {
 
@@ -143,11 +145,11 @@ Credentials current_user(const std::filesystem::path& etc) {
   return user;
 }
 
-CurrentUser::CurrentUser(std::filesystem::path etc) : etc_{std::move(etc)}, passwd_{etc_ / "passwd"} {
+UserOfLastLook::UserOfLastLook(std::filesystem::path etc) : etc_{std::move(etc)}, passwd_{etc_ / "passwd"} {
   look();
 }
 
-void CurrentUser::look() {
+void UserOfLastLook::look() {
   struct stat now{};
   if (::stat(passwd_.c_str(), &now) != 0) now = {};
   const bool same = now.st_dev == file_.st_dev && now.st_ino == file_.st_ino && now.st_size == file_.st_size &&
@@ -156,6 +158,23 @@ void CurrentUser::look() {
   if (user_ && same) return;
   user_ = std::make_shared<const Credentials>(current_user(etc_));
   file_ = now;
+}
+
+std::shared_ptr<const Credentials> CurrentUser::get() {
+  if (looks_ == 0 && std::chrono::steady_clock::now() - looked_at_ >= std::chrono::seconds{1}) {
+    tasks_.spawn("passwd", look());
+  }
+  return user_.get();
+}
+
+Task<> CurrentUser::look() {
+  const ScopeCounter looking{looks_};
+  looked_at_ = std::chrono::steady_clock::now();
+  auto look = [known = user_]() mutable {
+    known.look();
+    return known;
+  };
+  user_ = co_await threads_.run(std::move(look));
 }
 
 }  // namespace skiff::sessions

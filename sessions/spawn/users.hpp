@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/async/blocking_pool.hpp"
+#include "base/async/task_group.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace skiff::sessions {
@@ -37,9 +42,9 @@ struct Credentials {
 [[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
 
 /// The agent's own credentials as of the last `look`, which reads passwd again only when the file has changed.
-class CurrentUser {
+class UserOfLastLook {
  public:
-  explicit CurrentUser(std::filesystem::path etc = "/etc");
+  explicit UserOfLastLook(std::filesystem::path etc = "/etc");
   [[nodiscard]] std::shared_ptr<const Credentials> get() const noexcept { return user_; }
   void look();
 
@@ -48,6 +53,25 @@ class CurrentUser {
   std::string passwd_;
   struct stat file_{};
   std::shared_ptr<const Credentials> user_;
+};
+
+/// Whom the agent, and so its commands, run as. Reactor thread only.
+class CurrentUser {
+ public:
+  /// `threads` make the looks, and `tasks` own them: both outlive this.
+  CurrentUser(BlockingPool& threads, TaskGroup& tasks) : threads_{threads}, tasks_{tasks} {}
+
+  /// As of the last look. Where that was a second ago, begins another one, and does not wait for it.
+  [[nodiscard]] std::shared_ptr<const Credentials> get();
+
+ private:
+  [[nodiscard]] Task<> look();
+
+  BlockingPool& threads_;
+  TaskGroup& tasks_;
+  UserOfLastLook user_;
+  SteadyTime looked_at_ = std::chrono::steady_clock::now();
+  std::size_t looks_ = 0;  ///< under way, at most one
 };
 
 }  // namespace skiff::sessions

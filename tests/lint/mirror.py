@@ -189,7 +189,7 @@ TESTED_ELSEWHERE = {
     "sessions/output/store.cpp": "tests/sessions/output/log_test.cpp and tests/sessions/output/model_test.cpp",
     "sessions/retention.cpp": "tests/integration drives it through the real binary",
     "sessions/output/segment.cpp": "tests/sessions/output/log_test.cpp and tests/sessions/output/model_test.cpp",
-    "sessions/start_process.cpp": "tests/integration drives it through the real binary",
+    "sessions/spawn/processes.cpp": "tests/integration drives it through the real binary",
 }
 
 # Tests of a concept that several files make up together.

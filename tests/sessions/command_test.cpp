@@ -89,11 +89,11 @@ CO_TEST(Command, FreesItsSlotAtItsEndThoughAnotherProcessHoldsAPipe, Supervised&
     CO_ASSERT_TRUE(held.get() >= 0);
     EXPECT_TRUE(co_await command->close_stdin());
     co_await command->log()->exited();
-    EXPECT_EQ(here.supervisor.live, 0U);
+    EXPECT_EQ(here.supervisor.live.count(), 0U);
     EXPECT_FALSE(command->over());
   }
   co_await command->gone();
-  EXPECT_EQ(here.supervisor.live, 0U);
+  EXPECT_EQ(here.supervisor.live.count(), 0U);
 }
 
 CO_TEST(Command, FreesItsSlotWhenItsBackgroundProcessesHaveEnded, Supervised& here) {
@@ -109,9 +109,9 @@ CO_TEST(Command, FreesItsSlotWhenItsBackgroundProcessesHaveEnded, Supervised& he
   EXPECT_TRUE(co_await command->close_stdin());
   co_await command->log()->exited();
   CO_ASSERT_TRUE(command->exit_status()->background.size() == 1);
-  EXPECT_EQ(here.supervisor.live, 1U) << "its background is a place's worth";
+  EXPECT_EQ(here.supervisor.live.count(), 1U) << "its background is a place's worth";
   ::kill(command->exit_status()->background.front(), SIGKILL);
-  while (here.supervisor.live > 0) co_await pass(executor, 2ms);
+  while (here.supervisor.live.count() > 0) co_await pass(executor, 2ms);
   EXPECT_FALSE(command->over());
   command->end(Cause::killed_by_client);
   co_await command->gone();

@@ -35,7 +35,7 @@ struct Supervised {
   Task<> close() {
     co_await registry.drain();
     co_await supervisor.tasks.join();
-    co_await supervisor.budget.drain();
+    co_await supervisor.output.budget.drain();
   }
 
   TemporaryDirectory directory;

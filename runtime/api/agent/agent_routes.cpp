@@ -101,7 +101,8 @@ const Answer<Agent>& capabilities_answer() {
         [] { return std::string{R"({"type":"object"})"}; }},
        {"command_limits",
         [](const Agent& agent) {
-          return followed_by({"cpu_time_ms", "open_files", "file_size_bytes"}, agent.supervisor.cgroups.offered());
+          return followed_by({"cpu_time_ms", "open_files", "file_size_bytes"},
+                             agent.supervisor.processes.cgroups.offered());
         }},
        {"session_shells", [](const Agent& agent) { return Part<&shells_answer>{agent}; }},
        {"subprotocols", [](const Agent&) { return std::vector<string_view>{"skiff.v1.json", "skiff.v1.binary"}; }},

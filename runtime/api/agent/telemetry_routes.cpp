@@ -100,7 +100,7 @@ const Answer<Agent>& own_answer() {
 
 const Answer<Agent>& commands_answer() {
   static const Answer<Agent> answer{"CommandStats",
-                                    {{"live", [](const Agent& agent) { return agent.supervisor.live; }},
+                                    {{"live", [](const Agent& agent) { return agent.supervisor.live.count(); }},
                                      {"limit", [](const Agent& agent) { return agent.settings.max_commands; }}}};
   return answer;
 }
@@ -108,8 +108,8 @@ const Answer<Agent>& commands_answer() {
 const Answer<Agent>& output_answer() {
   static const Answer<Agent> answer{
       "OutputStats",
-      {{"memory_bytes", [](const Agent& agent) { return agent.supervisor.budget.memory_used(); }},
-       {"spool_bytes", [](const Agent& agent) { return agent.supervisor.budget.spool_used(); }}}};
+      {{"memory_bytes", [](const Agent& agent) { return agent.supervisor.output.budget.memory_used(); }},
+       {"spool_bytes", [](const Agent& agent) { return agent.supervisor.output.budget.spool_used(); }}}};
   return answer;
 }
 
@@ -149,13 +149,13 @@ Task<Result<>> show_metrics(Call& call) {
   const MetricsTable table = metrics_table(
       {.requests = agent.requests,
        .commands = agent.supervisor.counts,
-       .output = agent.supervisor.budget.counts(),
-       .live_commands = [&] { return count(agent.supervisor.live); },
+       .output = agent.supervisor.output.budget.counts(),
+       .live_commands = [&] { return count(agent.supervisor.live.count()); },
        .sessions = [&] { return count(agent.registry.sessions().size()); },
        .connections = [&] { return count(agent.server->connections()); },
        .websockets = [&] { return count(agent.websockets); },
-       .output_memory = [&] { return count(agent.supervisor.budget.memory_used()); },
-       .output_spool = [&] { return count(agent.supervisor.budget.spool_used()); },
+       .output_memory = [&] { return count(agent.supervisor.output.budget.memory_used()); },
+       .output_spool = [&] { return count(agent.supervisor.output.budget.spool_used()); },
        .audit_lost =
            [&] {
              return agent.audit ? static_cast<double>(agent.audit->lost()) : std::numeric_limits<double>::quiet_NaN();
@@ -251,7 +251,7 @@ const Answer<Agent>& activity_answer() {
       {{"in_use", [](const Agent& agent) { return agent.activity.in_use(); }},
        {"last_used_at", [](const Agent& agent) { return agent.activity.last_used(); }},
        {"idle_ms", [](const Agent& agent) { return milliseconds_of(agent.activity.idle_for()); }},
-       {"live_commands", [](const Agent& agent) { return agent.supervisor.live; }},
+       {"live_commands", [](const Agent& agent) { return agent.supervisor.live.count(); }},
        {"open_connections", [](const Agent& agent) { return agent.server->connections(); }},
        {"open_websockets", [](const Agent& agent) { return agent.websockets; }},
        {"lease", [](const Agent& agent) { return Part<&lease_answer>{agent.activity}; }}}};

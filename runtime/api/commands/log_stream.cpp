@@ -44,7 +44,7 @@ class Sender {
         command_{std::move(command)},
         options_{options},
         writer_{options.form == StreamForm::sse ? Form::sse : Form::ndjson, std::nullopt},
-        reader_{call.agent.supervisor.reader_turns,
+        reader_{call.agent.supervisor.output.reader_turns,
                 command_->log(),
                 {.from = options.from,
                  .only = options.only,

@@ -207,7 +207,7 @@ Task<Result<>> list_processes(Call& call) {
     for (auto& processes : found) sessions::read_command_lines(processes);
     return found;
   };
-  const auto processes = co_await call.agent.supervisor.looks.run(std::move(look));
+  const auto processes = co_await call.agent.supervisor.processes.looks.run(std::move(look));
   std::string text{R"({"items":[)"};
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const auto& command = commands[i];

@@ -185,7 +185,7 @@ class Connection {
     options.form = form_;
     options.channel = number;
     options.tell_channel = true;
-    options.turns = &agent_.supervisor.reader_turns;
+    options.turns = &agent_.supervisor.output.reader_turns;
     options.stdin_bytes = agent_.settings.stdin_bytes;
     Channel& channel = channels_[number];
     channel.command = command;

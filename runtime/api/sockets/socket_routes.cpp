@@ -183,7 +183,7 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
 
 Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment, std::unique_ptr<Unclaimed> unclaimed) {
   attachment.options.stdin_bytes = call.agent.settings.stdin_bytes;
-  attachment.options.turns = &call.agent.supervisor.reader_turns;
+  attachment.options.turns = &call.agent.supervisor.output.reader_turns;
   handshake.headers.add("X-Skiff-Command-Id", attachment.command->id());
   call.command_id = attachment.command->id();
   co_return co_await call.http.upgrade(std::move(handshake.headers),

@@ -22,7 +22,7 @@ class ProcessStream {
                 std::optional<OutputOffsets> resume_from)
       : call_{call},
         command_{std::move(command)},
-        reader_{call.call.agent().supervisor.reader_turns,
+        reader_{call.call.agent().supervisor.output.reader_turns,
                 command_->log(),
                 {.lossless = lossless,
                  .watch = {.keepalive = keepalive_interval(headers(), call.call.agent().settings.keepalive),

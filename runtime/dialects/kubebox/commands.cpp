@@ -137,7 +137,7 @@ Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
   if (body.mode == "wait") co_return co_await answer_wait(request, std::move(command));
   // The reader exists before the first byte, so that no byte is lost until the client asks for the stream.
   if (body.mode == "stream") {
-    auto& turns = request->agent.supervisor.reader_turns;
+    auto& turns = request->agent.supervisor.output.reader_turns;
     waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, command, turns));
   }
   co_return co_await answer(request, R"({"process_id":)" + std::to_string(process) + '}');

@@ -219,7 +219,7 @@ class SocketIo {
                   std::to_string(kMostStreams) + " streams are open on this connection, which is the limit");
     }
     auto stream = waiting_.take(*command);
-    if (!stream) stream = std::make_shared<OutputStream>(data, command, agent_.supervisor.reader_turns);
+    if (!stream) stream = std::make_shared<OutputStream>(data, command, agent_.supervisor.output.reader_turns);
     begin(std::move(stream));
     return {};
   }

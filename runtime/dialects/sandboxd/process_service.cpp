@@ -134,7 +134,7 @@ GrpcStatus output_was_lost(const LogItem& gap) {
 }
 
 Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Command> command) {
-  LogReader reader{call->service.agent.supervisor.reader_turns, command->log(), {.lossless = true}};
+  LogReader reader{call->service.agent.supervisor.output.reader_turns, command->log(), {.lossless = true}};
   while (!reader.over()) {
     co_await reader.ready();
     OutputBatch batch;
@@ -167,7 +167,7 @@ struct WholeOutput {
 
 Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command, WholeOutput* output) {
   output->share = call->grpc.http().share(std::chrono::hours{24 * 365});
-  LogReader reader{call->service.agent.supervisor.reader_turns, command->log(), {.lossless = true}};
+  LogReader reader{call->service.agent.supervisor.output.reader_turns, command->log(), {.lossless = true}};
   while (!reader.over()) {
     co_await reader.ready();
     while (auto item = reader.next()) {

@@ -117,7 +117,7 @@ TEST_F(Users, KnowsTheAgentsOwn) {
 TEST_F(Users, SeesAChangedPasswdAtTheNextLook) {
   const std::string own = std::to_string(::geteuid());
   std::ofstream{etc_ / "passwd"} << "first:x:" + own + ":0::/first:/bin/sh\n";
-  CurrentUser user{etc_};
+  UserOfLastLook user{etc_};
   EXPECT_EQ(user.get()->name, "first");
   EXPECT_EQ(user.get()->home, "/first");
   std::ofstream{etc_ / "passwd"} << "the-second:x:" + own + ":0::/second:/bin/sh\n";

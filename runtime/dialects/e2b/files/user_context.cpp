@@ -123,7 +123,7 @@ Task<Result<UserContext>> find_user(Call* call, std::string name) {
   call->request.session = session->id();
   SKIFF_CO_TRY(auto tree, co_await session->tree());
   if (name.empty()) name = call->state.default_user;
-  const auto own = agent.supervisor.own_user();
+  const auto own = agent.supervisor.current_user.get();
   const std::string root = session->root();
   const std::string workdir = call->state.default_workdir;
   Found found{.user = *own, .base = root};

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sessions/host/memory_guard.hpp"
+
+namespace skiff::sessions {
+
+/// The kernel's count of processes that it killed here for lack of memory, and its value at the last look.
+class OomKills {
+ public:
+  /// Reads a file; any thread.
+  [[nodiscard]] std::optional<std::uint64_t> read() const { return gauge_.oom_kills(); }
+  /// Whether `now` is above the value of the last call: asked when a process got a SIGKILL that nobody here sent.
+  [[nodiscard]] bool have_grown(std::optional<std::uint64_t> now) noexcept {
+    if (!now || *now <= last_) return false;
+    last_ = *now;
+    return true;
+  }
+
+ private:
+  MemoryGauge gauge_;
+  std::uint64_t last_ = gauge_.oom_kills().value_or(0);
+};
+
+}  // namespace skiff::sessions
