@@ -25,6 +25,7 @@
 #include "runtime/api/dispatch.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/connection_limits.hpp"
+#include "runtime/mcp/clients.hpp"
 #include "runtime/process/exposure.hpp"
 #include "runtime/process/file_watch.hpp"
 #include "runtime/process/lacks.hpp"
@@ -98,6 +99,7 @@ Result<Authenticator> create_authenticator(Settings& settings, std::string& made
 /// The running parts of the agent, for the coroutines that end them.
 struct Running {
   Agent& agent;
+  mcp::Clients& mcp_clients;
   protocol::HttpServer& server;
   std::vector<std::unique_ptr<dialects::Service>> dialects;
   Signals& signals;
@@ -105,12 +107,12 @@ struct Running {
   std::unique_ptr<Workload> workload = nullptr;
   int status = 0;  ///< exit status of the process, unless the agent failed
 
-  [[nodiscard]] int exit_status() const { return agent.failed() ? 1 : status; }
+  [[nodiscard]] int exit_status() const { return agent.shutdown.failed() ? 1 : status; }
 };
 
 /// Stops the agent with status 128 + N: a status of 0 would mean that it finished by itself.
 void end_by_signal(Running& running, int signal) {
-  if (!running.agent.stop(EndCause::signal, api::signal_name(signal))) return;
+  if (!running.agent.shutdown.ask(EndCause::signal, api::signal_name(signal))) return;
   running.status = sessions::kShellsSignal + signal;
 }
 
@@ -127,11 +129,11 @@ void reload_certificate(Running& running) {
 /// Handles SIGHUP: reopens the audit log and reloads the certificate. Without either, SIGHUP means that the terminal
 /// was closed, and stops the agent.
 void hang_up(Running& running, bool from_outside) {
-  if (running.tls == nullptr && !running.agent.audit) {
+  if (running.tls == nullptr && !running.agent.access.audit) {
     if (from_outside) end_by_signal(running, SIGHUP);
     return;
   }
-  if (running.agent.audit) running.agent.audit->reopen();
+  if (running.agent.access.audit) running.agent.access.audit->reopen();
   reload_certificate(running);
 }
 
@@ -148,21 +150,23 @@ Task<> watch_certificate(Running* running) {
 Task<> run_workload(Running* running) {
   if (auto started = co_await running->workload->start(); !started) {
     std::fprintf(stderr, "skiffd: %s\n", started.error().message.c_str());
-    running->agent.stop(EndCause::workload, "the workload could not be started");
+    running->agent.shutdown.ask(EndCause::workload, "the workload could not be started");
   }
   co_await running->workload->ended();
-  running->agent.stop(EndCause::workload, "the workload has ended");
+  running->agent.shutdown.ask(EndCause::workload, "the workload has ended");
 }
 
 /// Ends all commands and the workload, with their grace.
 Task<> end_everything(Running* running) {
   if (running->workload) running->workload->terminate();
   co_await running->agent.drain();
+  // Who waits for a command has been told how it ended.
+  co_await running->mcp_clients.close();
   if (!running->workload) co_return;
   co_await running->workload->ended();
   co_await running->workload->sweep();
   // At the end of its lease the agent exits with 0, whatever the workload's status.
-  if (!running->agent.outlived()) running->status = running->workload->status();
+  if (!running->agent.shutdown.outlived()) running->status = running->workload->status();
 }
 
 /// Drains all servers at the same time, because they share the time limit.
@@ -179,13 +183,13 @@ Task<> run_until_stopped(Running* running) {
                                                  [running](bool from_outside) { hang_up(*running, from_outside); }));
   if (running->tls != nullptr) beside.spawn("certificate", watch_certificate(running));
   if (running->workload) beside.spawn("workload", run_workload(running));
-  co_await running->agent.stop_asked();
+  co_await running->agent.shutdown.asked();
 
   // Keep serving: clients learn from /readyz and from 503 that this agent is stopping.
   Deadline last{running->agent.executor, [running] {
                   log::warning("some processes cannot be killed: the agent exits without them");
-                  running->agent.audit.reset();
-                  running->agent.say_last_word();
+                  running->agent.access.audit.reset();
+                  running->agent.shutdown.say_last_word();
                   log::flush();
                   std::_Exit(running->exit_status());
                 }};
@@ -262,7 +266,7 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
       const auto any = protocol::any_address(one.addresses[i], all);
       SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i], any));
       std::shared_ptr<protocol::Listener> listening = std::move(listener);
-      agent.own_ports.push_back(listening->address().port());
+      agent.connections.own_ports.push_back(listening->address().port());
       const dialects::Endpoint& endpoint = one.dialect->endpoints[i];
       say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{endpoint.speaks} + ") on " +
           listening->address().text() + "\n");
@@ -315,35 +319,36 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   std::optional<Agent> made;
   try {
     background_log.emplace();
-    std::unique_ptr<AuditLog> audit;
+    Access access{.authenticator = std::move(*who), .browser_guard = std::move(*browsers), .audit = nullptr};
     if (!settings.audit_log.empty()) {
       auto opened = AuditLog::open(settings.audit_log);
       if (!opened) return failed(opened.error(), kWrongSettings);
-      audit = std::move(*opened);
+      access.audit = std::move(*opened);
     }
-    made.emplace(executor, std::move(settings), std::move(*who), std::move(*browsers), inherited, names_of(*wanted));
-    made->audit = std::move(audit);
+    made.emplace(executor, std::move(settings), std::move(access), inherited, names_of(*wanted));
   } catch (const std::system_error& error) {
     // EAGAIN from pthread_create(3): a pool could not start its first thread.
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
     return failed({.message = "cannot start a thread, because processes are limited: " + error.code().message()}, 1);
   }
   Agent& agent = *made;
-  protocol::HttpServer server{executor,
-                              {.limits = connection_limits(agent.settings),
-                               .name = "skiffd",
-                               .takes_faulty_targets = true,
-                               .received = &agent.received,
-                               .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
-                               .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
-                               .error_response =
-                                   [&agent](unsigned status, const Error& error) {
-                                     agent.requests.count(agent.requests.no_route(), status);
-                                     auto response = api::problem_response(error, {});
-                                     response.status = status;
-                                     return response;
-                                   }}};
-  agent.server = &server;
+  mcp::Clients mcp_clients{executor};
+  protocol::HttpServer server{
+      executor,
+      {.limits = connection_limits(agent.settings),
+       .name = "skiffd",
+       .takes_faulty_targets = true,
+       .received = &agent.quotas.received,
+       .handler = [&](protocol::HttpExchange& http) { return api::dispatch(agent, mcp_clients, http); },
+       .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
+       .error_response =
+           [&agent](unsigned status, const Error& error) {
+             agent.requests.count(agent.requests.no_route(), status);
+             auto response = api::problem_response(error, {});
+             response.status = status;
+             return response;
+           }}};
+  agent.connections.server = &server;
   std::vector<protocol::Address> all = *addresses;
   for (const dialects::Wanted& one : *wanted) all.insert(all.end(), one.addresses.begin(), one.addresses.end());
   protocol::Address first;
@@ -355,7 +360,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     if (!listener) return failed(listener.error(), 1);
     std::shared_ptr<protocol::Listener> listening = std::move(*listener);
     if (&address == &addresses->front()) first = listening->address();
-    agent.own_ports.push_back(listening->address().port());
+    agent.connections.own_ports.push_back(listening->address().port());
     say("skiffd listening on " + url_of(listening->address(), tls != nullptr && !listening->address().is_unix()) +
         "\n");
     server.listen(listening, listening->address().is_unix() ? nullptr : tls);
@@ -376,7 +381,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
                  std::to_string(connections) + " connections, not --max-connections");
   }
 
-  Running running{agent, server, std::move(*services), signals, tls.get()};
+  Running running{agent, mcp_clients, server, std::move(*services), signals, tls.get()};
   if (!agent.settings.workload.empty()) {
     running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload, inherited);
   }
@@ -390,7 +395,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
       log::error("memory ran out");
     }
   }
-  agent.say_last_word();
+  agent.shutdown.say_last_word();
   log::info("stopped");
   return running.exit_status();
 }

@@ -45,13 +45,13 @@ std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) n
   return chrono::sys_days{day} + chrono::hours{hour} + chrono::minutes{minute} + chrono::seconds{second};
 }
 
-std::string http_date(std::chrono::sys_seconds time) {
+std::string http_date(std::chrono::sys_time<std::chrono::nanoseconds> time) {
   namespace chrono = std::chrono;
   // The names of strftime(3) depend on the locale.
   constexpr std::string_view kDays = "Sun Mon Tue Wed Thu Fri Sat ";
   const auto day = chrono::floor<chrono::days>(time);
   const chrono::year_month_day date{day};
-  const chrono::hh_mm_ss clock{time - day};
+  const chrono::hh_mm_ss clock{chrono::floor<chrono::seconds>(time - day)};
   std::array<char, 40> text{};
   const int size = std::snprintf(
       text.data(), text.size(), "%.3s, %02u %.3s %04d %02d:%02d:%02d GMT",

@@ -11,8 +11,8 @@ namespace skiff::protocol {
 /// Nov 1994 08:49:37 GMT". Returns nothing for another form; ignores the name of the day.
 [[nodiscard]] std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) noexcept;
 
-/// Formats a time in the same form.
-[[nodiscard]] std::string http_date(std::chrono::sys_seconds time);
+/// Formats a time in the same form; fractions of a second are cut off.
+[[nodiscard]] std::string http_date(std::chrono::sys_time<std::chrono::nanoseconds> time);
 
 /// Formats the current time, once a second. Valid until the next call on this thread.
 [[nodiscard]] std::string_view http_date_now();

@@ -40,8 +40,8 @@ std::string content_of(const sessions::CommandSpec& spec) {
 
 }  // namespace
 
-void audit_request(const Agent& agent, const RequestRecord& request, const Answered& answered) {
-  if (!agent.audit) return;
+void audit_request(AuditLog* audit, const RequestRecord& request, const Answered& answered) {
+  if (audit == nullptr) return;
   std::string line = begin("request");
   append_json_text(line, "request_id", request.caller.request_id);
   append_known(line, "who", request.caller.identity.name);
@@ -57,11 +57,11 @@ void audit_request(const Agent& agent, const RequestRecord& request, const Answe
       static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(answered.duration).count()));
   append_known(line, "traceparent", request.caller.traceparent);
   line += '}';
-  agent.audit->write(line);
+  audit->write(line);
 }
 
 void audit_command(const Agent& agent, const Caller& caller, const sessions::Command& command) {
-  if (!agent.audit) return;
+  if (!agent.access.audit) return;
   const sessions::CommandSpec& spec = command.spec();
   const std::string content = content_of(spec);
   std::string line = begin("command");
@@ -84,7 +84,7 @@ void audit_command(const Agent& agent, const Caller& caller, const sessions::Com
   }
   append_known(line, "traceparent", caller.traceparent);
   line += '}';
-  agent.audit->write(line);
+  agent.access.audit->write(line);
 }
 
 }  // namespace skiff::runtime::api

@@ -33,7 +33,7 @@ struct Answered {
   std::chrono::microseconds duration{};
 };
 /// Writes `{"time","event":"request",...}` when the answer is over.
-void audit_request(const Agent& agent, const RequestRecord& request, const Answered& answered);
+void audit_request(AuditLog* audit, const RequestRecord& request, const Answered& answered);
 
 /// Writes `{"time","event":"command",...}` when a command was started: the credential, the session, the size and
 /// SHA-256 of the command, and with --audit-commands the command itself.

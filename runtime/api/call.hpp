@@ -16,6 +16,10 @@
 #include "runtime/api/route.hpp"
 #include "runtime/auth/credentials.hpp"
 
+namespace skiff::runtime::mcp {
+class Clients;
+}
+
 namespace skiff::runtime::api {
 
 /// The client and the request for which a command is started.
@@ -28,6 +32,7 @@ struct Caller {
 /// One request in a handler: its data, its client, and the means to answer. Lives as long as the handler.
 struct Call {
   Agent& agent;
+  mcp::Clients& mcp_clients;  ///< for the routes of /mcp
   protocol::HttpExchange& http;
   const Route& route;
   Identity identity;

@@ -21,6 +21,7 @@ constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
 /// One request while it is handled.
 struct Visit {
   Agent& agent;
+  mcp::Clients& mcp_clients;
   protocol::HttpExchange& http;
   protocol::service::Match match = {};
   RequestRecord record = {};
@@ -63,7 +64,7 @@ Task<Result<>> admit(Call& call) {
   }
   SKIFF_CO_TRY_VOID(check_query(route, request.target, call.lenient, call.ignored));
   call.tell_ignored();
-  if (call.agent.draining && !route.while_draining) {
+  if (call.agent.shutdown.draining() && !route.while_draining) {
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
   if (route.body != Body::packed && !route.passes_on()) {
@@ -83,7 +84,7 @@ Result<Identity> authenticate(const Visit& visit) {
   // Authorization is then for the server that gets the request.
   if (visit.passes_on() && has_own_field(shown)) shown.authorization.reset();
   SKIFF_TRY(auto token, presented_token(shown));
-  return visit.agent.authenticator.authenticate(token);
+  return visit.agent.access.authenticator.authenticate(token);
 }
 
 /// Connections of a credential with more scopes may replace idle ones of a credential with fewer. A client without a
@@ -114,7 +115,8 @@ struct OwnApi {
     // The server behind a port decides which pages may use it, and decodes the path itself. The handler checks Origin
     // if no credential is required.
     const bool passes_on = visit->passes_on();
-    SKIFF_TRY(auto verdict, visit->agent.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? host : answer));
+    SKIFF_TRY(auto verdict,
+              visit->agent.access.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? host : answer));
     const auto& fault = visit->http.request().target.fault;
     if (fault && !passes_on) return std::unexpected{*fault};
     visit->http.extra_headers().append(verdict.fields);
@@ -135,6 +137,7 @@ struct OwnApi {
     std::optional<Activity::Use> use;
     if (route.is_use && !visit->is_open()) use.emplace(visit->agent.activity);
     Call call{.agent = visit->agent,
+              .mcp_clients = visit->mcp_clients,
               .http = visit->http,
               .route = route,
               .identity = record.caller.identity,
@@ -174,8 +177,8 @@ struct OwnApi {
 
 }  // namespace
 
-Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
-  Visit visit{.agent = agent, .http = http};
+Task<> dispatch(Agent& agent, mcp::Clients& mcp_clients, protocol::HttpExchange& http) {
+  Visit visit{.agent = agent, .mcp_clients = mcp_clients, .http = http};
   visit.record.caller = caller_of(http.request().headers);
   visit.record.row = agent.requests.no_route();
   protocol::Headers& fields = http.extra_headers();

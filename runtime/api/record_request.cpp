@@ -35,7 +35,7 @@ Caller caller_of(const protocol::Headers& headers, Identity identity) {
 void record_request(Agent& agent, const RequestRecord& request, const Answered& answered) {
   if (answered.status != 0) agent.requests.count(request.row, answered.status);
   agent.requests.observe(request.row, std::chrono::duration<double>{answered.duration}.count());
-  if (!request.is_aside) audit_request(agent, request, answered);
+  if (!request.is_aside) audit_request(agent.access.audit.get(), request, answered);
   const auto level = level_of(request, answered.status);
   if (!log::enabled(level)) return;
   log::write(level, "request",

@@ -41,13 +41,13 @@ bool is_absence(Errc code) noexcept {
   }
 }
 
-Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work) {
+Task<> by_size(BlockingPool* long_work, std::size_t bytes, std::function<void()> work) {
   auto job = [&work] {
     work();
     return true;
   };
   if (bytes > kQuickJson) {
-    (void)co_await agent->long_work.run(std::move(job));
+    (void)co_await long_work->run(std::move(job));
   } else {
     job();
   }
@@ -55,11 +55,11 @@ Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work) {
 
 Task<std::string> compose_result(Agent* agent, std::shared_ptr<sessions::Command> command, std::size_t most,
                                  Compose compose) {
-  const auto turn = co_await api::turn_to_answer(&agent->composed_answers, "", command, most);
+  const auto turn = co_await api::turn_to_answer(&agent->quotas.composed_answers, "", command, most);
   const api::KeptOutput output = co_await api::kept_output(command, most);
   std::string text;
   std::function<void()> work = [&] { text = compose(output); };
-  co_await by_size(agent, output.out.size() + output.err.size(), std::move(work));
+  co_await by_size(&agent->pools.long_work, output.out.size() + output.err.size(), std::move(work));
   co_return text;
 }
 

@@ -32,7 +32,7 @@ inline constexpr protocol::service::RouterOptions kPathsOfFastapi{.slash_at_end 
 
 /// Runs `work`, which goes through `bytes` bytes of JSON: on the reactor's thread up to 256 KiB, above that on a thread
 /// for long work.
-[[nodiscard]] Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work);
+[[nodiscard]] Task<> by_size(BlockingPool* long_work, std::size_t bytes, std::function<void()> work);
 
 using Compose = std::function<std::string(const api::KeptOutput&)>;
 /// Composes an answer from the output of a command, at most `most` bytes of each stream. `compose` may run on another

@@ -66,7 +66,7 @@ struct DialectPolicy {
     if (!dialect.takes_coded) {
       SKIFF_CO_TRY_VOID(protocol::service::check_coding(visit->http.request()));
     }
-    if (visit->agent.draining) {
+    if (visit->agent.shutdown.draining()) {
       co_return fail(Errc::draining, "the agent is stopping and takes no new work");
     }
     if (!visit->is_aside) visit->use.emplace(visit->agent.activity);
@@ -98,7 +98,7 @@ class HttpService final : public Service {
             agent.executor,
             {.limits = connection_limits(agent.settings),
              .name = "skiffd",
-             .received = &agent.received,
+             .received = &agent.quotas.received,
              .handler = [this, &agent](protocol::HttpExchange& http) { return serve_request(&agent, &face_, &http); },
              .error_response =
                  [this, &agent](unsigned status, const Error& error) {
@@ -123,7 +123,7 @@ class HttpService final : public Service {
 std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, protocol::service::Router router,
                                       Handle handle) {
   return std::make_unique<HttpService>(agent, Face{.dialect = dialect,
-                                                   .guard = agent.browser_guard.with_cluster_names(),
+                                                   .guard = agent.access.browser_guard.with_cluster_names(),
                                                    .router = std::move(router),
                                                    .handle = std::move(handle),
                                                    .row = agent.requests.row_of(identity_name(dialect->name))});

@@ -56,7 +56,7 @@ FromClient client_of(const Call& call) {
     return {.status = 400,
             .error = {RpcCode::invalid_request, "the header Mcp-Session-Id is missing: send initialize first"}};
   }
-  auto client = call.agent.mcp->find(*id, who_asks(call.identity));
+  auto client = call.mcp_clients.find(*id, who_asks(call.identity));
   if (client) return {.client = std::move(client)};
   return {.status = 404,
           .error = {RpcCode::session_not_found, "this session is not there, or is over: send initialize again"}};
@@ -65,6 +65,7 @@ FromClient client_of(const Call& call) {
 std::shared_ptr<Request> request_of(Call& call, Message message, Revision revision, std::shared_ptr<Client> client,
                                     std::shared_ptr<Job> job) {
   return std::make_shared<Request>(Request{.agent = call.agent,
+                                           .clients = call.mcp_clients,
                                            .caller = {call.identity, call.request_id, call.traceparent},
                                            .message = std::move(message),
                                            .revision = revision,
@@ -93,7 +94,7 @@ Task<Result<>> receive_stateless(Call* call, Message message) {
   if (auto known = check_method(*request); !known) {
     co_return co_await refuse(call, 404, id, known.error());
   }
-  auto begun = call->agent.mcp->start(job, [request] { return answer(request); });
+  auto begun = call->mcp_clients.start(job, [request] { return answer(request); });
   if (!begun) co_return co_await turn_down(call, *request, begun.error());
   const struct Ending {
     ~Ending() { job.cancel(); }
@@ -111,7 +112,7 @@ Task<Result<>> initialize(Call* call, Message message) {
                               {RpcCode::invalid_params, "params.protocolVersion must say a revision of the protocol"});
   }
   const Revision revision = asked && *asked <= kNewestWithHandshake ? *asked : kNewestWithHandshake;
-  const auto client = call->agent.mcp->add(who_asks(call->identity), revision);
+  const auto client = call->mcp_clients.add(who_asks(call->identity), revision);
   if (!client) {
     co_return co_await refuse(call, 200, message.id, {RpcCode::internal_error, advice_text(client.error())});
   }
@@ -127,7 +128,7 @@ Task<Result<>> work_for(Call* call, std::shared_ptr<Request> request, std::strin
   auto stream = client->begin(key, job);
   if (!stream) co_return co_await turn_down(call, *request, stream.error());
   auto begun =
-      call->agent.mcp->start(job, std::move(work), [client, key, stream = *stream] { client->end(key, stream); });
+      call->mcp_clients.start(job, std::move(work), [client, key, stream = *stream] { client->end(key, stream); });
   if (!begun) {
     client->end(key, *stream);
     co_return co_await turn_down(call, *request, begun.error());
@@ -247,8 +248,8 @@ Task<Result<>> send_news(Call& call) {
   const auto& headers = request.headers;
   // The dispatcher checks the Origin of requests that change something. The protocol requires the check for this GET,
   // too.
-  auto allowed = call.agent.browser_guard.check_origin(headers.find("Origin"), call.http.is_tls() ? "https" : "http",
-                                                       request.host);
+  auto allowed = call.agent.access.browser_guard.check_origin(headers.find("Origin"),
+                                                              call.http.is_tls() ? "https" : "http", request.host);
   if (!allowed) co_return allowed;
   if (request.method == "HEAD" || is_stateless(headers, {})) co_return has_post_alone(call);
   if (!accepts(headers, protocol::kEventStreamType)) {
@@ -285,7 +286,7 @@ Task<Result<>> end_session(Call& call) {
   if (is_stateless(call.http.request().headers, {})) co_return has_post_alone(call);
   FromClient from = client_of(call);
   if (!from.client) co_return co_await refuse(&call, from.status, {}, from.error);
-  call.agent.mcp->remove(from.client->id);
+  call.mcp_clients.remove(from.client->id);
   co_return co_await call.no_content();
 }
 

@@ -15,6 +15,7 @@ namespace skiff::runtime::mcp {
 /// request that brought it.
 struct Request {
   Agent& agent;
+  Clients& clients;
   api::Caller caller;
   Message message;
   Revision revision = kNewestWithHandshake;

@@ -134,7 +134,7 @@ Task<RpcResult<std::string>> subscribe(std::shared_ptr<Request> request) {
   // Meanwhile the client may have sent this request again, or may have gone.
   if (client->news->closed() || !client->subscriptions.emplace(uri, job).second) co_return "{}";
   OnChange tell = [news = client->news, uri] { news->push(notification_message(kUpdated, updated_params(uri, {}))); };
-  auto begun = request->agent.mcp->start(
+  auto begun = request->clients.start(
       job, [watch = std::move(*watch), tell] { return run_watch(watch, tell); },
       [weak = std::weak_ptr{client}, uri, job] {
         const auto owner = weak.lock();

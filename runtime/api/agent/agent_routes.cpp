@@ -134,7 +134,7 @@ Task<Result<>> healthz(Call& call) {
 
 Task<Result<>> readyz(Call& call) {
   // Probes also check the limits: while no command starts, nothing else does.
-  if (!call.agent.keep_limits().lost.empty() || call.agent.draining) {
+  if (!call.agent.keep_limits().lost.empty() || call.agent.shutdown.draining()) {
     call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping");
   }
@@ -152,13 +152,13 @@ Task<Result<>> show_capabilities(Call& call) {
 Task<Result<>> show_openapi(Call& call) {
   // Create the document at the first request, on a thread: it takes longer than the reactor may be blocked.
   static const std::string* made = nullptr;
-  if (made == nullptr) made = co_await call.agent.long_work.run([] { return &openapi_document(); });
+  if (made == nullptr) made = co_await call.agent.pools.long_work.run([] { return &openapi_document(); });
   co_return co_await call.json(200, *made);
 }
 
 Task<Result<>> show_asyncapi(Call& call) {
   static const std::string* made = nullptr;  // as above
-  if (made == nullptr) made = co_await call.agent.long_work.run([] { return &asyncapi_document(); });
+  if (made == nullptr) made = co_await call.agent.pools.long_work.run([] { return &asyncapi_document(); });
   co_return co_await call.json(200, *made);
 }
 

@@ -99,8 +99,8 @@ Task<Result<>> initialise(Call& call) {
   }
   agent.initialised = true;
   agent.labels = std::move(request.labels);
-  for (TokenEntry& entry : keys.tokens) agent.authenticator.add(std::move(entry));
-  agent.authenticator.add(std::move(keys.keys));
+  for (TokenEntry& entry : keys.tokens) agent.access.authenticator.add(std::move(entry));
+  agent.access.authenticator.add(std::move(keys.keys));
   if (request.ttl) agent.activity.lease(request.ttl);
   if (request.idle_ttl) agent.activity.idle_limit(request.idle_ttl);
 

@@ -146,22 +146,23 @@ double count(std::size_t value) {
 
 Task<Result<>> show_metrics(Call& call) {
   const Agent& agent = call.agent;
-  const MetricsTable table = metrics_table(
-      {.requests = agent.requests,
-       .commands = agent.supervisor.counts,
-       .output = agent.supervisor.output.budget.counts(),
-       .live_commands = [&] { return count(agent.supervisor.live.count()); },
-       .sessions = [&] { return count(agent.registry.sessions().size()); },
-       .connections = [&] { return count(agent.server->connections()); },
-       .websockets = [&] { return count(agent.websockets); },
-       .output_memory = [&] { return count(agent.supervisor.output.budget.memory_used()); },
-       .output_spool = [&] { return count(agent.supervisor.output.budget.spool_used()); },
-       .audit_lost =
-           [&] {
-             return agent.audit ? static_cast<double>(agent.audit->lost()) : std::numeric_limits<double>::quiet_NaN();
-           },
-       .log_lost = [] { return static_cast<double>(log::lost()); },
-       .draining = [&] { return agent.draining ? 1.0 : 0.0; }});
+  const MetricsTable table =
+      metrics_table({.requests = agent.requests,
+                     .commands = agent.supervisor.counts,
+                     .output = agent.supervisor.output.budget.counts(),
+                     .live_commands = [&] { return count(agent.supervisor.live.count()); },
+                     .sessions = [&] { return count(agent.registry.sessions().size()); },
+                     .connections = [&] { return count(agent.connections.server->connections()); },
+                     .websockets = [&] { return count(agent.connections.websockets); },
+                     .output_memory = [&] { return count(agent.supervisor.output.budget.memory_used()); },
+                     .output_spool = [&] { return count(agent.supervisor.output.budget.spool_used()); },
+                     .audit_lost =
+                         [&] {
+                           return agent.access.audit ? static_cast<double>(agent.access.audit->lost())
+                                                     : std::numeric_limits<double>::quiet_NaN();
+                         },
+                     .log_lost = [] { return static_cast<double>(log::lost()); },
+                     .draining = [&] { return agent.shutdown.draining() ? 1.0 : 0.0; }});
   protocol::HttpResponse response{200, {{"Content-Type", MetricsTable::kContentType}}, table.text()};
   co_return co_await call.http.respond(std::move(response));
 }
@@ -176,13 +177,13 @@ Task<Result<>> show_stats(Call& call) {
       now.disks.push_back({settings.data_dir, sessions::read_disk_stats(settings.data_dir)});
     return now;
   };
-  const StatsNow now = co_await call.agent.disk.run(std::move(look));
+  const StatsNow now = co_await call.agent.pools.disk.run(std::move(look));
   co_return co_await call.json(200, stats_answer().text(now));
 }
 
 Task<Result<>> list_ports(Call& call) {
   auto look = [] { return sessions::listening_ports(); };
-  const auto ports = co_await call.agent.long_work.run(std::move(look));
+  const auto ports = co_await call.agent.pools.long_work.run(std::move(look));
   const auto tags = live_tags(call.agent);
   std::string text{R"({"items":[)"};
   for (const auto& port : ports) {
@@ -252,8 +253,8 @@ const Answer<Agent>& activity_answer() {
        {"last_used_at", [](const Agent& agent) { return agent.activity.last_used(); }},
        {"idle_ms", [](const Agent& agent) { return milliseconds_of(agent.activity.idle_for()); }},
        {"live_commands", [](const Agent& agent) { return agent.supervisor.live.count(); }},
-       {"open_connections", [](const Agent& agent) { return agent.server->connections(); }},
-       {"open_websockets", [](const Agent& agent) { return agent.websockets; }},
+       {"open_connections", [](const Agent& agent) { return agent.connections.server->connections(); }},
+       {"open_websockets", [](const Agent& agent) { return agent.connections.websockets; }},
        {"lease", [](const Agent& agent) { return Part<&lease_answer>{agent.activity}; }}}};
   return answer;
 }

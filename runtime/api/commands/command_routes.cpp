@@ -56,7 +56,7 @@ Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* calle
   }
   SKIFF_CO_TRY(auto spec, request->spec(caller->traceparent));
   auto user = co_await session->find_user(spec.user);
-  if (agent.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+  if (agent.shutdown.draining()) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   auto started = session->start(std::move(spec), std::move(user));
   if (started && !started->repeated) audit_command(agent, *caller, *started->command);
   co_return started;

@@ -67,7 +67,7 @@ const Answer<ResultOf>& result_answer() {
 
 Task<std::string> wait_result(Agent* agent, std::string who, std::shared_ptr<sessions::Command> command,
                               std::size_t max_bytes) {
-  const auto turn = co_await turn_to_answer(&agent->large_answers, std::move(who), command, max_bytes);
+  const auto turn = co_await turn_to_answer(&agent->quotas.large_answers, std::move(who), command, max_bytes);
   const KeptOutput kept = co_await kept_output(command, max_bytes);
   // Compose a long answer in steps, each in its own turn of the reactor.
   const Executor executor = co_await boost::asio::this_coro::executor;

@@ -79,7 +79,7 @@ bool goes_up(std::string_view path) {
 }
 
 struct Unpacking {
-  explicit Unpacking(Agent& agent) : endpoint{agent.executor, kArchiveOnTheWay, &agent.search} {}
+  explicit Unpacking(Agent& agent) : endpoint{agent.executor, kArchiveOnTheWay, &agent.pools.search} {}
   ToThread endpoint;
   std::stop_source stop;
   std::optional<Result<fs::ExtractSummary>> outcome;
@@ -229,7 +229,7 @@ Task<Result<>> write_archive(Call& call) {
   Unpacking work{call.agent};
   const std::string path{call.query("path").value_or("")};
   auto received =
-      co_await run_beside(unpack(&call.agent.search, &work, file.tree, path, options), receive(&call, &work));
+      co_await run_beside(unpack(&call.agent.pools.search, &work, file.tree, path, options), receive(&call, &work));
   // Report the thread's error first: the client may have stopped sending because of it.
   if (work.outcome && !*work.outcome && work.outcome->error().code != Errc::cancelled) {
     co_return std::unexpected{std::move(work.outcome->error())};

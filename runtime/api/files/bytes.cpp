@@ -16,8 +16,10 @@
 #include "fs/tree/change.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/call.hpp"
+#include "runtime/api/files/conditions.hpp"
 #include "runtime/api/files/edits.hpp"
 #include "runtime/api/files/transfer.hpp"
+#include "runtime/api/long_work.hpp"
 #include "sessions/spawn/users.hpp"
 
 namespace skiff::runtime::api {
@@ -130,7 +132,7 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
     });
   };
   SKIFF_CO_TRY(auto begun, co_await on_disk(call, std::move(begin)));
-  SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.disk, body_of(&call.http), &begun.writer));
+  SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.pools.disk, body_of(&call.http), &begun.writer));
   auto commit = [&](const std::stop_token& stop) {
     return fs::go_on_for(begun.asker, begun.rights, file.path, [&] { return begun.writer.commit(stop); });
   };
@@ -203,7 +205,7 @@ Task<Result<>> read_file(Call& call) {
   if (!options.lines) {
     SKIFF_CO_TRY(range, asked_range(call.http, *opened));
   }
-  co_return co_await send_part(&call.agent.disk, &call.http, std::move(*opened), range);
+  co_return co_await send_part(&call.agent.pools.disk, &call.http, std::move(*opened), range);
 }
 
 Task<Result<>> write_file(Call& call) {

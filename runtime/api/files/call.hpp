@@ -1,29 +1,17 @@
 #pragma once
 
-#include <chrono>
-#include <concepts>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <stop_token>
 #include <string>
-#include <utility>
+#include <string_view>
 
 #include "fs/content/entry.hpp"
-#include "fs/content/target.hpp"
-#include "fs/path/stop.hpp"
 #include "fs/path/tree.hpp"
-#include "protocol/http/date.hpp"
 #include "runtime/api/call.hpp"
-#include "runtime/api/route.hpp"
 
 namespace skiff::runtime::api {
 
-/// Time before work is stopped for a client that has shut its sending half: it looks like a client that has
-/// disconnected, but may be waiting for the answer.
-inline constexpr std::chrono::milliseconds kShutPatience{5000};
-
-/// The directories and the path of a request for files. All work on files runs on disk threads.
+/// What the file routes share: whose roots, which path, and that everything that touches a file is done on a disk
+/// thread.
 struct FileCall {
   std::shared_ptr<const fs::Tree> tree;
   std::string path;  ///< the path in the route's path; empty if the route has none
@@ -32,70 +20,11 @@ struct FileCall {
   [[nodiscard]] static Task<Result<FileCall>> of(const Call& call);
 };
 
-/// Whether the call is long work, by its route's `long_with` or because its If-Match needs the hash of a file.
-[[nodiscard]] bool is_long(const Call& call);
-
-/// Requests `stop` 5 s after the client has shut its sending half or disconnected.
-[[nodiscard]] Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop);
-
-/// The part of `on_long` that does not depend on the type of the work, so that the binary has it once.
-using StoppableJob = std::move_only_function<void(const std::stop_token& stop)>;
-[[nodiscard]] Task<> run_long(Call* call, StoppableJob* job);
-
-/// Runs `work(stop)` on a thread for long work and returns its result. `stop` is requested when the client has
-/// disconnected. Errors: also cancelled, if that was before its turn.
-template <class Work>
-Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Work work) {
-  std::optional<std::invoke_result_t<Work&, const std::stop_token&>> result;
-  StoppableJob job = [&result, &work](const std::stop_token& stop) {
-    if (stop.stop_requested()) {
-      result.emplace(fs::stopped_error());
-    } else {
-      result.emplace(work(stop));
-    }
-  };
-  co_await run_long(&call, &job);
-  co_return std::move(*result);
-}
-
-/// Runs `work()` or `work(stop)` on a disk thread and returns its result. `work(stop)` runs on a thread for long work,
-/// as in `on_long`, if the call is long.
-template <class Work>
-  requires std::invocable<Work&>
-Task<std::invoke_result_t<Work&>> on_disk(Call& call, Work work) {
-  auto result = co_await call.agent.disk.run(std::move(work));
-  co_return result;
-}
-template <class Work>
-  requires std::invocable<Work&, const std::stop_token&>
-Task<std::invoke_result_t<Work&, const std::stop_token&>> on_disk(Call& call, Work work) {
-  if (is_long(call)) co_return co_await on_long(call, std::move(work));
-  auto never_stopped = [&work] { return work(std::stop_token{}); };
-  auto result = co_await call.agent.disk.run(std::move(never_stopped));
-  co_return result;
-}
-
-/// Most bytes that short work hashes for a tag.
-inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
-/// Whether an entry has no tag because that needs the hash of more bytes.
-[[nodiscard]] bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag);
-
-/// A directory's path as the prefix of the results of a search below it: without empty parts and ".".
+/// A path as those in a search below it begin: without empty parts and ".".
 [[nodiscard]] std::string relative_prefix(std::string_view path);
 
-/// Reads If-Match and If-None-Match for a change. Errors: invalid_field.
-[[nodiscard]] Result<fs::Conditions> conditions_of(const Call& call);
-
-/// Parses an octal mode, "0755". Errors: invalid_field; insufficient_scope for set-id bits without the scope admin.
-[[nodiscard]] Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field);
-
-/// Answers with an entry as `append_entry` writes it, and with its tag in the field ETag.
+/// As `append_entry`, with the tag in an ETag field as well.
 [[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
                                           std::string_view tag);
-
-/// The date for Last-Modified.
-[[nodiscard]] inline std::string http_date(fs::FileTime time) {
-  return protocol::http_date(std::chrono::floor<std::chrono::seconds>(time));
-}
 
 }  // namespace skiff::runtime::api

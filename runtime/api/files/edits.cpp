@@ -9,8 +9,10 @@
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
 #include "protocol/service/body.hpp"
+#include "runtime/api/files/conditions.hpp"
 #include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/requests.hpp"
+#include "runtime/api/long_work.hpp"
 
 namespace skiff::runtime::api {
 namespace {

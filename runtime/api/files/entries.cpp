@@ -15,8 +15,10 @@
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/call.hpp"
+#include "runtime/api/files/conditions.hpp"
 #include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/requests.hpp"
+#include "runtime/api/long_work.hpp"
 
 namespace skiff::runtime::api {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/log/log.hpp"
 #include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
-#include "runtime/api/files/call.hpp"
+#include "runtime/api/long_work.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kProducedOnTheWay = std::size_t{1} << 20U;
 struct Work {
   Work(Call& call, Producer what)
       : http{call.http},
-        endpoint{call.agent.executor, kProducedOnTheWay, &call.agent.search},
+        endpoint{call.agent.executor, kProducedOnTheWay, &call.agent.pools.search},
         producer{std::move(what)},
         too_slow{call.agent.executor, [this] { http.cancel(); }},
         silent{call.agent.executor, [this] { leave(); }} {}
@@ -123,13 +123,13 @@ Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer p
     if (!work.writing) work.silent.expires_after(kShutPatience);
   };
   Task<Result<>> sending = send(&call, &work, std::move(content_type), &end);
-  co_return co_await run_beside(produce(&call.agent.search, &work),
+  co_return co_await run_beside(produce(&call.agent.pools.search, &work),
                                 run_beside(call.http.watch_peer(shut), std::move(sending)));
 }
 
 Result<Shares::Part> begin_transfer(Agent& agent, const std::string& who) {
-  SKIFF_TRY_VOID(admit_transfer(agent.search, 1));
-  if (agent.transfers.leaves_room(who)) return Shares::Part{agent.transfers, who};
+  SKIFF_TRY_VOID(admit_transfer(agent.pools.search, 1));
+  if (agent.quotas.transfers.leaves_room(who)) return Shares::Part{agent.quotas.transfers, who};
   return fail(Errc::resource_exhausted, "too many searches and archives of this client wait for it: try again later");
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/async/beside.hpp"
-#include "runtime/api/files/call.hpp"
+#include "protocol/http/date.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -46,7 +46,7 @@ Task<Result<>> send_part(BlockingPool* disk, protocol::HttpExchange* http, FileT
   protocol::HttpResponse head{whole ? 200U : 206U, {{"Content-Type", "application/octet-stream"}}};
   head.headers.set("Accept-Ranges", "bytes");
   head.headers.set("X-Content-Type-Options", "nosniff");
-  head.headers.set("Last-Modified", http_date(file.file.entry.modified));
+  head.headers.set("Last-Modified", protocol::http_date(file.file.entry.modified));
   if (file.tag) head.headers.set("ETag", *file.tag);
   if (!whole) {
     head.headers.set("Content-Range", "bytes " + std::to_string(range.from) + '-' + std::to_string(range.to - 1) + '/' +

@@ -144,7 +144,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
     }
   }
   if (!sent || reading->peer_gone) co_return;
-  if (agent->draining) {
+  if (agent->shutdown.draining()) {
     co_await socket->close(1001, "the agent is stopping");
   } else if (reading->expired) {
     co_await socket->close(kClosedExpired, std::string{kExpired});
@@ -159,7 +159,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
 
 Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::DirectoryWatches::Reader> reader,
                     std::shared_ptr<Reading> reading) {
-  const Agent::OpenSocket open{*agent};
+  const OpenSocket open{agent->connections, agent->activity};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent, connection)};
   co_await run_beside(await_session(reading),
                       run_beside(receive(&socket, reading), send_frames(&socket, agent, reading)));

@@ -29,7 +29,7 @@ Result<> check_request(const Call& call, std::uint16_t port) {
   SKIFF_TRY_VOID(check_port(call, port));
   // Where no credential is required, check the origin: a foreign page has no credential, but would need none.
   if (call.identity.anonymous) {
-    SKIFF_TRY_VOID(call.agent.browser_guard.judge(BrowserHead::of(call.http), BrowserGuard::Checks::origin));
+    SKIFF_TRY_VOID(call.agent.access.browser_guard.judge(BrowserHead::of(call.http), BrowserGuard::Checks::origin));
   }
   return {};
 }
@@ -41,7 +41,7 @@ protocol::Headers fields_for(Call& call, std::uint16_t port) {
   protocol::Headers fields = protocol::forwarded_request(
       request,
       {.name = call.agent.instance, .peer = peer, .scheme = call.http.is_tls() ? "https" : "http", .prefix = prefix});
-  remove_own_fields(fields, call.agent.authenticator);
+  remove_own_fields(fields, call.agent.access.authenticator);
   return fields;
 }
 
@@ -58,7 +58,7 @@ protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
 }
 
 Task<> carry_upgraded(Agent* agent, std::optional<WallTime> ends, Upgraded client, Upgraded server) {
-  const Agent::OpenSocket open{*agent};
+  const OpenSocket open{agent->connections, agent->activity};
   const protocol::TunnelLimits limits{.stall = agent->settings.write_timeout, .silent = agent->settings.port_timeout};
   co_await protocol::carry(std::move(client), std::move(server), limits, ends);
 }
@@ -75,7 +75,7 @@ Result<std::uint16_t> parse_port(std::string_view text) {
 }
 
 Result<> check_port(const Call& call, std::uint16_t port) {
-  if (std::ranges::count(call.agent.own_ports, port) > 0) {
+  if (std::ranges::count(call.agent.connections.own_ports, port) > 0) {
     return fail(Errc::invalid_field, "port " + std::to_string(port) + " is the agent's own", "port");
   }
   if (protocol::has_passed(call.http.request().headers, call.agent.instance)) {

@@ -181,7 +181,7 @@ Task<> say_goodbye(PortConnection* at) {
 }
 
 Task<> end_at_drain(PortConnection* at) {
-  while (!at->agent.draining) co_await at->agent.drain_begun.wait();
+  co_await at->agent.shutdown.drain_begun();
   at->end(protocol::close_code::kGoingAway, "the agent is stopping");
 }
 
@@ -205,7 +205,7 @@ Task<> let_go(Stream* server) {
 
 Task<> serve_port(protocol::Upgraded client, Agent* agent, std::optional<WallTime> ends, Stream server,
                   bool tells_ends) {
-  const Agent::OpenSocket open{*agent};
+  const OpenSocket open{agent->connections, agent->activity};
   client.stream.probe_peer(std::chrono::ceil<std::chrono::seconds>(agent->settings.keepalive));
   PortConnection at{std::move(client), *agent, std::move(server), tells_ends};
   const Expiry expiry{agent->executor, ends, [&at] { at.end(kClosedExpired, kExpired); }};

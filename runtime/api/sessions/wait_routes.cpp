@@ -55,7 +55,7 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
   overdue.expires_after(limit);
   quiet.expires_after(call->agent.settings.keepalive);
   bool begun = false;
-  while (!progress->settled() && !progress->overdue && !call->agent.draining) {
+  while (!progress->settled() && !progress->overdue && !call->agent.shutdown.draining()) {
     if (progress->peer_gone) co_return fail(Errc::cancelled, "the client is gone");
     if (progress->quiet) {
       progress->quiet = false;
@@ -77,8 +77,8 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
   co_return co_await answer_json(*call, begun, 200, std::move(text));
 }
 
-Task<> until_drain(Agent* agent, Progress* progress) {
-  while (!agent->draining) co_await agent->drain_begun.wait();
+Task<> until_drain(Shutdown* shutdown, Progress* progress) {
+  co_await shutdown->drain_begun();
   progress->changed.notify_all();
 }
 
@@ -86,7 +86,7 @@ Task<> companions(Call* call, Progress* progress, Task<> condition) {
   TaskGroup group{call->agent.executor};
   auto watch = [&](this auto) -> Task<> {
     group.spawn("peer", call->http.watch_peer(progress->on(&Progress::peer_gone)));
-    group.spawn("drain", until_drain(&call->agent, progress));
+    group.spawn("drain", until_drain(&call->agent.shutdown, progress));
     co_await std::move(condition);
     co_await group.join();
   };
@@ -128,13 +128,13 @@ Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Ses
     SKIFF_CO_TRY(auto command, session->find(wanted.command ? *wanted.command : wanted.output->command));
     if (wanted.command) co_return hold(command->log()->exited(), awaited);
     SKIFF_CO_TRY(auto pattern,
-                 co_await sessions::OutputPattern::compile(&agent->pattern_thread, wanted.output->pattern));
+                 co_await sessions::OutputPattern::compile(&agent->pools.patterns, wanted.output->pattern));
     co_return search(std::move(pattern), command->log(), awaited);
   }
   if (wanted.port) co_return hold(sessions::until_listening(&agent->listening_tcp, *wanted.port), awaited);
   SKIFF_CO_TRY(auto tree, co_await session->tree());
   std::string path = session->from_cwd(*wanted.path);
-  co_return hold(sessions::until_exists(&agent->disk, std::move(tree), std::move(path)), awaited);
+  co_return hold(sessions::until_exists(&agent->pools.disk, std::move(tree), std::move(path)), awaited);
 }
 
 Task<Result<>> wait_for_condition(Call& call) {

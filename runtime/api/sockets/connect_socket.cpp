@@ -55,7 +55,7 @@ class Connection {
 
   /// When the agent stops, waits until every command is over and closes with 1001.
   Task<> watch_drain() {
-    while (!agent_.draining) co_await agent_.drain_begun.wait();
+    co_await agent_.shutdown.drain_begun();
     // Copy the commands: messages of the client may change the map meanwhile.
     std::vector<std::shared_ptr<sessions::Command>> commands;
     for (const auto& [number, channel] : channels_) commands.push_back(channel.command);
@@ -149,7 +149,7 @@ class Connection {
       co_return fail(Errc::resource_exhausted,
                      std::to_string(kMostChannels) + " channels are open on this connection, which is the limit");
     }
-    if (!agent_.channels.leaves_room(holder_)) {
+    if (!agent_.quotas.channels.leaves_room(holder_)) {
       co_return fail(Errc::resource_exhausted, "too many channels are open with this credential: close some");
     }
     co_return Result<>{};
@@ -162,7 +162,7 @@ class Connection {
 
   Task<Result<>> begin(std::uint32_t number, StartMessage message) {
     SKIFF_CO_TRY_VOID(co_await make_room(number));
-    if (agent_.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+    if (agent_.shutdown.draining()) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
     SKIFF_CO_TRY(auto in, session(message.session));
     const CommandRequest& request = message.request;
     SKIFF_CO_TRY(auto started, co_await start(agent_, &caller_, in, &request));
@@ -189,7 +189,7 @@ class Connection {
     options.stdin_bytes = agent_.settings.stdin_bytes;
     Channel& channel = channels_[number];
     channel.command = command;
-    channel.place = Shares::Part{agent_.channels, holder_};
+    channel.place = Shares::Part{agent_.quotas.channels, holder_};
     channel.tasks = std::make_unique<TaskGroup>(agent_.executor);
     channel.carrier = std::make_shared<SocketChannel>(socket_, std::move(command), std::move(options), agent_.executor,
                                                       *channel.tasks);
@@ -208,7 +208,7 @@ class Connection {
 }  // namespace
 
 Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form, Caller caller) {
-  const Agent::OpenSocket open{*agent};
+  const OpenSocket open{agent->connections, agent->activity};
   Connection connection{std::move(upgraded), *agent, form, std::move(caller)};
   TaskGroup group{agent->executor};
   // Not a coroutine, because its frame would live as long as the connection.

@@ -132,7 +132,7 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
     }
     co_return;
   }
-  if (attachment.agent.draining) {
+  if (attachment.agent.shutdown.draining()) {
     co_await socket->close(1001, "the agent is stopping");
   } else if (attachment.session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
@@ -155,7 +155,7 @@ Task<> until_over(Task<> task, TaskEnd* ending) {
 }
 
 Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
-  const Agent::OpenSocket open{attachment.agent};
+  const OpenSocket open{attachment.agent.connections, attachment.agent.activity};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered),
                    socket_options(attachment.agent, connection)};
   TaskGroup group{attachment.agent.executor};

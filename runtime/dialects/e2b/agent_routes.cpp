@@ -102,7 +102,7 @@ Task<Result<>> tell_metrics(Call* call) {
                         .disk = sessions::read_disk_stats(root),
                         .machine_memory = machine_memory()};
   };
-  const ContainerUse use = co_await call->agent().disk.run(std::move(look));
+  const ContainerUse use = co_await call->agent().pools.disk.run(std::move(look));
   co_return co_await answer_json(call, metrics_text(call->state, use));
 }
 
@@ -124,7 +124,7 @@ Task<Result<>> initialise(Call* call) {
   }
   if (message.default_user && !message.default_user->empty()) {
     auto look = [&] { return sessions::look_up_user(*message.default_user); };
-    auto user = co_await call->agent().disk.run(std::move(look));
+    auto user = co_await call->agent().pools.disk.run(std::move(look));
     if (!user) co_return fail(Errc::invalid_field, "defaultUser: " + user.error().message, "defaultUser");
   }
   // Another call may have set a token meanwhile.

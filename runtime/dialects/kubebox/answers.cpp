@@ -7,7 +7,7 @@
 namespace skiff::runtime::dialects::kubebox {
 
 Result<std::shared_ptr<sessions::Session>> session_of(Request* request, std::string_view of_client) {
-  auto found = find_session(request->agent, of_client);
+  auto found = find_session(request->agent.registry, of_client);
   if (found) request->session = (*found)->id();
   return found;
 }

@@ -28,7 +28,7 @@ Task<Result<T>> read_json(Request* request, std::size_t most) {
     std::vector<std::string> ignored;
     decoded = protocol::decode<T>(text, {.max_bytes = most}, &ignored);
   };
-  co_await by_size(&request->agent, text.size(), std::move(decode));
+  co_await by_size(&request->agent.pools.long_work, text.size(), std::move(decode));
   co_return decoded;
 }
 

@@ -83,7 +83,7 @@ class SocketIo {
 
   /// Closes the connection when the agent stops. All commands have ended by then, and their exits are sent first.
   Task<> watch_drain() {
-    while (!agent_.draining) co_await agent_.drain_begun.wait();
+    co_await agent_.shutdown.drain_begun();
     co_await streaming_.join();
     co_await socket_.close(protocol::close_code::kGoingAway, "the agent is stopping");
   }
@@ -99,7 +99,7 @@ class SocketIo {
   Task<> finish() {
     socket_.abort();
     co_await end_tasks(&streaming_);
-    if (left_ || agent_.draining) co_return;
+    if (left_ || agent_.shutdown.draining()) co_return;
     for (auto& [process, stream] : streams_) {
       if (stream->delivered()) continue;
       stream->rewind();
@@ -177,7 +177,7 @@ class SocketIo {
 
   Task<Result<>> follow_event(ClientEvent event) {
     const EventData& data = event.data;
-    const auto session = find_session(agent_, data.session_id);
+    const auto session = find_session(agent_.registry, data.session_id);
     if (event.name == "check_status") {
       const auto command = session ? find_process(**session, data.process_id) : std::unexpected{session.error()};
       std::string frame = socket_io::begin_event("status");
@@ -264,7 +264,7 @@ class SocketIo {
 }  // namespace
 
 Task<> serve_connection(protocol::Upgraded upgraded, Agent* agent, WaitingStreams* waiting, std::string host) {
-  const Agent::OpenSocket open{*agent};
+  const OpenSocket open{agent->connections, agent->activity};
   SocketIo connection{std::move(upgraded), *agent, *waiting, std::move(host)};
   TaskGroup group{agent->executor};
   auto serve = [&](this auto) -> Task<> {

@@ -62,7 +62,7 @@ Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> se
     SKIFF_TRY_VOID(change(*tree));
     return {};
   };
-  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(work)));
+  SKIFF_CO_TRY_VOID(co_await request->agent.pools.disk.run(std::move(work)));
   co_return co_await answer(request, R"({"status":"success"})");
 }
 
@@ -87,7 +87,7 @@ Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_qu
   SKIFF_CO_TRY(const auto tree, co_await queried_tree(request));
   SKIFF_CO_TRY(const auto path, query(*request, "file_path"));
   auto work = [&] { return look(*tree, path); };
-  auto seen = co_await request->agent.disk.run(std::move(work));
+  auto seen = co_await request->agent.pools.disk.run(std::move(work));
   co_return seen;
 }
 
@@ -145,7 +145,7 @@ Task<Result<>> read_file(Request* request) {
       if (got) chunks.append(text, std::string_view{bytes}.substr(0, *got));
       return got;
     };
-    SKIFF_CO_TRY(const auto got, co_await request->agent.disk.run(std::move(work)));
+    SKIFF_CO_TRY(const auto got, co_await request->agent.pools.disk.run(std::move(work)));
     offset += got;
     at_end = got == 0;
     if (at_end) {
@@ -162,7 +162,7 @@ Task<Result<>> get_file(Request* request) {
   SKIFF_CO_TRY(auto opened, co_await look_at_queried(request, open_file));
   api::FileToSend file{.file = std::move(opened)};
   SKIFF_CO_TRY(const auto range, api::asked_range(request->http, file));
-  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(file), range);
+  co_return co_await api::send_part(&request->agent.pools.disk, &request->http, std::move(file), range);
 }
 
 Task<Result<>> write_file(Request* request) {
@@ -214,7 +214,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
       if (listed) std::erase_if(listed->entries, [&](const auto& one) { return counts_as_directory(*tree, one); });
       return listed;
     };
-    auto page = co_await request->agent.long_work.run(std::move(work));
+    auto page = co_await request->agent.pools.long_work.run(std::move(work));
     // If the response has begun, its body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};
     if (options.cursor.empty()) {

@@ -20,8 +20,9 @@ std::string session_id(std::string_view of_client) {
   return "kubebox-" + to_hex(Sha256::of(of_client)).substr(0, kHashDigits);
 }
 
-Result<std::shared_ptr<sessions::Session>> find_session(const Agent& agent, std::string_view of_client) {
-  auto found = agent.registry.find(session_id(of_client));
+Result<std::shared_ptr<sessions::Session>> find_session(const sessions::Registry& registry,
+                                                        std::string_view of_client) {
+  auto found = registry.find(session_id(of_client));
   if (!found) return fail(Errc::session_not_found, "Session not found", "session_id");
   return found;
 }

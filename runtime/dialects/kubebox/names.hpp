@@ -17,7 +17,8 @@ namespace skiff::runtime::dialects::kubebox {
 /// The agent's id of a session: the client's own if it is a valid one, else a hash of it.
 [[nodiscard]] std::string session_id(std::string_view of_client);
 /// Finds the session with a client's id. Errors: session_not_found.
-[[nodiscard]] Result<std::shared_ptr<sessions::Session>> find_session(const Agent& agent, std::string_view of_client);
+[[nodiscard]] Result<std::shared_ptr<sessions::Session>> find_session(const sessions::Registry& registry,
+                                                                      std::string_view of_client);
 
 /// The next process id. It is larger than every one before it, also those of an agent that ran here before. So a client
 /// that has not noticed a restart cannot end another process. Reactor thread only.

@@ -10,8 +10,8 @@
 #include "protocol/http/target.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
-#include "runtime/api/files/call.hpp"
 #include "runtime/api/files/transfer.hpp"
+#include "runtime/api/long_work.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/base_path.hpp"
 
@@ -100,7 +100,7 @@ Task<Result<>> send_pages(Request* request, const Base* base, const std::string*
     SKIFF_CO_TRY_VOID(co_await http.write(text));
     if (page.next_cursor.empty()) break;
     auto work = [&] { return list_page(*base->tree, *path, page.next_cursor); };
-    auto next = co_await request->agent.disk.run(std::move(work));
+    auto next = co_await request->agent.pools.disk.run(std::move(work));
     // The body ends without its last chunk: the client sees that it was cut.
     if (!next) co_return std::unexpected{std::move(next.error())};
     page = std::move(*next);
@@ -126,7 +126,7 @@ Task<Result<>> download(Request* request, std::string_view path) {
     if (with_bytes) file.read_if_small();
     return file;
   };
-  auto file = co_await request->agent.disk.run(std::move(work));
+  auto file = co_await request->agent.pools.disk.run(std::move(work));
   if (!file) {
     co_return co_await answer_with(request, is_absence(file.error().code)
                                                 ? message(404, "File not found")
@@ -134,7 +134,7 @@ Task<Result<>> download(Request* request, std::string_view path) {
   }
   request->http.extra_headers().set("Content-Disposition", disposition_of(path));
   SKIFF_CO_TRY(const auto range, api::asked_range(request->http, *file));
-  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(*file), range);
+  co_return co_await api::send_part(&request->agent.pools.disk, &request->http, std::move(*file), range);
 }
 
 Task<Result<>> list(Request* request, std::string_view path) {
@@ -148,7 +148,7 @@ Task<Result<>> list(Request* request, std::string_view path) {
       return page;
     });
   };
-  auto page = co_await request->agent.disk.run(std::move(work));
+  auto page = co_await request->agent.pools.disk.run(std::move(work));
   if (!page) {
     co_return co_await answer_with(request, is_absence(page.error().code)
                                                 ? message(404, "Path is not a directory")
@@ -166,7 +166,7 @@ Task<Result<>> exists(Request* request, std::string_view path) {
     return open_at(*base, below,
                    [&](const std::string& at) { return fs::look_at(*base->tree, at, fs::Links::follow); });
   };
-  auto seen = co_await request->agent.disk.run(std::move(work));
+  auto seen = co_await request->agent.pools.disk.run(std::move(work));
   // A path that may not be looked at counts as absent, as with os.path.exists.
   if (!seen && !is_absence(seen.error().code) && seen.error().code != Errc::permission_denied) {
     co_return co_await answer_with(request, path_refused("Exists check failed", seen.error()));

@@ -35,7 +35,7 @@ Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<c
 Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
   Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}};
   if (upload.name.empty()) co_return upload;
-  BlockingPool* const disk = &request->agent.disk;
+  BlockingPool* const disk = &request->agent.pools.disk;
   // Slashes at the end stay: they say that the name is not a file's.
   std::string_view below = upload.name;
   while (below.starts_with('/')) below.remove_prefix(1);
@@ -61,7 +61,7 @@ Task<protocol::HttpResponse> finish_upload(Request* request, std::optional<Uploa
   if (!upload || upload->name.empty()) co_return detail(422, "a part called \"file\" with a file name is required");
   if (upload->writer) {
     auto commit = [&] { return upload->writer->commit(); };
-    auto written = co_await request->agent.disk.run(std::move(commit));
+    auto written = co_await request->agent.pools.disk.run(std::move(commit));
     if (!written) upload->refused = std::move(written.error());
   }
   if (upload->refused) co_return path_refused("File upload failed", *upload->refused);

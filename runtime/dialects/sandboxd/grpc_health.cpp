@@ -48,8 +48,8 @@ bool is_service(const std::string& name) {
   return name.empty() || std::ranges::find(names, std::string_view{name}) != names.end();
 }
 
-Serving serving_of(const Agent& agent) {
-  return agent.draining ? Serving::not_serving : Serving::serving;
+Serving serving_of(const Shutdown& shutdown) {
+  return shutdown.draining() ? Serving::not_serving : Serving::serving;
 }
 
 }  // namespace
@@ -59,19 +59,19 @@ Task<GrpcStatus> check_health(ServiceCall* call) {
   if (!service) co_return grpc_status(service.error());
   if (!is_service(*service))
     co_return GrpcStatus{GrpcCode::not_found, "service \"" + *service + "\" is not known here"};
-  auto sent = co_await call->grpc.send(health_response(serving_of(call->service.agent)));
+  auto sent = co_await call->grpc.send(health_response(serving_of(call->service.agent.shutdown)));
   co_return sent ? GrpcStatus{} : grpc_status(sent.error());
 }
 
 Task<GrpcStatus> watch_health(ServiceCall* call) {
   auto service = co_await read_service(&call->grpc);
   if (!service) co_return grpc_status(service.error());
-  Agent& agent = call->service.agent;
-  auto state = is_service(*service) ? serving_of(agent) : Serving::service_unknown;
+  Shutdown& shutdown = call->service.agent.shutdown;
+  auto state = is_service(*service) ? serving_of(shutdown) : Serving::service_unknown;
   for (;;) {
     if (auto sent = co_await call->grpc.send(health_response(state)); !sent) co_return grpc_status(sent.error());
-    if (agent.draining) co_return GrpcStatus{GrpcCode::unavailable, "the agent is stopping"};
-    while (!agent.draining) co_await agent.drain_begun.wait();
+    if (shutdown.draining()) co_return GrpcStatus{GrpcCode::unavailable, "the agent is stopping"};
+    co_await shutdown.drain_begun();
     if (state == Serving::serving) state = Serving::not_serving;
   }
 }

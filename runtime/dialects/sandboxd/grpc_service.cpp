@@ -94,7 +94,7 @@ Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* cal
     }
     timeout = *parsed;
   }
-  if (agent.draining && !route->is_probe) {
+  if (agent.shutdown.draining() && !route->is_probe) {
     co_return protocol::GrpcOutcome{.status = {GrpcCode::unavailable, "the agent is stopping and takes no new work"}};
   }
   std::optional<Activity::Use> use;
@@ -154,7 +154,7 @@ class GrpcService final : public Service {
         server_{agent.executor,
                 {.limits = connection_limits(agent.settings),
                  .session = {.header_list_bytes = static_cast<std::uint32_t>(agent.settings.max_header_bytes)},
-                 .received = &agent.received,
+                 .received = &agent.quotas.received,
                  .ping_interval = agent.settings.keepalive,
                  .handler = [this](protocol::Http2Exchange& http) { return serve_call(&service_, &http); }}} {}
 

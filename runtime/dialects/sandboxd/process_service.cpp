@@ -65,10 +65,10 @@ std::optional<GrpcStatus> failed_start(const sessions::Command& command) {
 }
 
 /// The absolute working directory. Errors: path_escapes_root, path_not_found and the like.
-Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::string path) {
+Task<Result<std::string>> find_cwd(BlockingPool* disk, const Sandbox* sandbox, std::string path) {
   SKIFF_CO_TRY(auto below, sandbox_path(path, sandbox->root));
   auto look = [&] { return sandbox->tree->open_directory(below); };
-  SKIFF_CO_TRY_VOID(co_await agent->disk.run(std::move(look)));
+  SKIFF_CO_TRY_VOID(co_await disk->run(std::move(look)));
   co_return sandbox->root + '/' + below;
 }
 
@@ -76,10 +76,10 @@ Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::st
 /// command's log.
 Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, ProcessRequest request, bool with_stdin) {
   Agent& agent = call->service.agent;
-  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&agent));
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&agent.registry));
   api::CommandRequest wanted;
   if (request.config.cwd && !request.config.cwd->empty()) {
-    auto cwd = co_await find_cwd(&agent, &sandbox, std::move(*request.config.cwd));
+    auto cwd = co_await find_cwd(&agent.pools.disk, &sandbox, std::move(*request.config.cwd));
     if (!cwd) co_return fail(cwd.error().code, "cwd: " + cwd.error().message, "cwd");
     wanted.cwd = std::move(*cwd);
   }
@@ -87,7 +87,7 @@ Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, Proces
   if (const auto path = request.config.env_vars.find("PATH"); path != request.config.env_vars.end()) {
     const char* const own = std::getenv("PATH");
     auto find = [&] { return find_program(command.front(), path->second, own == nullptr ? "" : own); };
-    command.front() = co_await agent.disk.run(std::move(find));
+    command.front() = co_await agent.pools.disk.run(std::move(find));
   }
   wanted.argv = std::move(command);
   for (auto& [name, value] : request.config.env_vars) wanted.env.emplace(name, std::move(value));

@@ -16,8 +16,8 @@
 #include "protocol/http/multipart/body.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/archive.hpp"
-#include "runtime/api/files/call.hpp"
 #include "runtime/api/files/transfer.hpp"
+#include "runtime/api/long_work.hpp"
 #include "runtime/dialects/sandboxd/rest.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"
 
@@ -35,7 +35,7 @@ struct Location {
   std::string below;  ///< relative to the root
 };
 Task<Result<Location>> find_location(Request* request, const std::string* path) {
-  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&request->agent));
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&request->agent.registry));
   request->session = sandbox.session->id();
   SKIFF_CO_TRY(auto below, sandbox_path(*path, sandbox.root));
   co_return Location{.sandbox = std::move(sandbox), .below = std::move(below)};
@@ -114,7 +114,7 @@ Task<Result<>> send_listing(Request* request, const Location* location, std::str
   bool has_any = !page.text.empty();
   while (!page.next_cursor.empty()) {
     auto work = [&] { return entry_page(*location, page.next_cursor); };
-    auto next = co_await request->agent.disk.run(std::move(work));
+    auto next = co_await request->agent.pools.disk.run(std::move(work));
     // The body ends without its last chunk: the client sees that it was cut.
     if (!next) co_return std::unexpected{std::move(next.error())};
     page = std::move(*next);
@@ -212,7 +212,7 @@ Task<Result<>> store_part(Request* request, std::string boundary, fs::Writer* wr
     if (body.head().name == "file") break;
   }
   api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
-  co_return co_await api::store_bytes(&request->agent.disk, std::move(source), writer);
+  co_return co_await api::store_bytes(&request->agent.pools.disk, std::move(source), writer);
 }
 
 // --- removing ---
@@ -265,15 +265,15 @@ Task<Result<>> get_file(Request* request, std::string path) {
   const bool with_bytes = http.request().method != "HEAD";
   SKIFF_CO_TRY(const auto known, known_tags(http.request().headers));
   auto work = [&] { return open_location(location, known, with_bytes); };
-  SKIFF_CO_TRY(auto opened, co_await request->agent.disk.run(std::move(work)));
+  SKIFF_CO_TRY(auto opened, co_await request->agent.pools.disk.run(std::move(work)));
   if (!opened.file) co_return co_await send_listing(request, &location, path, std::move(opened.listing));
   if (opened.is_known || is_unchanged(http.request().headers, opened.file->file.entry)) {
-    protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened.file->file.entry.modified)}}};
+    protocol::HttpResponse response{304, {{"Last-Modified", protocol::http_date(opened.file->file.entry.modified)}}};
     if (opened.file->tag) response.headers.set("ETag", *opened.file->tag);
     co_return co_await http.respond(std::move(response));
   }
   SKIFF_CO_TRY(const auto range, part_of(http, *opened.file));
-  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened.file), range);
+  co_return co_await api::send_part(&request->agent.pools.disk, &http, std::move(*opened.file), range);
 }
 
 Task<Result<>> put_file(Request* request, std::string path) {
@@ -285,7 +285,7 @@ Task<Result<>> put_file(Request* request, std::string path) {
     co_return fail(Errc::invalid_request, "a PUT writes the whole file");
   }
   SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
-  BlockingPool* const disk = &request->agent.disk;
+  BlockingPool* const disk = &request->agent.pools.disk;
   auto begin = [&] { return begin_file(location, mode); };
   SKIFF_CO_TRY(auto writer, co_await disk->run(std::move(begin)));
   Result<> stored;
@@ -303,14 +303,14 @@ Task<Result<>> put_file(Request* request, std::string path) {
 Task<Result<>> delete_file(Request* request, std::string path) {
   SKIFF_CO_TRY(auto location, co_await find_location(request, &path));
   auto look = [&] { return fs::look_at(*location.sandbox.tree, location.below); };
-  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(look)));
+  SKIFF_CO_TRY_VOID(co_await request->agent.pools.disk.run(std::move(look)));
   SKIFF_CO_TRY(const auto recursive, is_recursive(*request));
   std::stop_source stop;
   auto job = [&]() -> Result<> {
     if (stop.stop_requested()) return fs::stopped_error();
     return remove_location(location, recursive, stop.get_token());
   };
-  auto working = request->agent.long_work.run(std::move(job));
+  auto working = request->agent.pools.long_work.run(std::move(job));
   auto removed = co_await run_beside(api::stop_without_client(&request->http, &stop), std::move(working));
   if (!removed) co_return removed;
   co_return co_await no_content(request);

@@ -56,8 +56,8 @@ Result<std::string> sandbox_path(std::string_view path, std::string_view root) {
   return below.empty() ? "." : below;
 }
 
-Task<Result<Sandbox>> open_sandbox(Agent* agent) {
-  SKIFF_CO_TRY(auto session, agent->registry.find(sessions::Registry::kDefault));
+Task<Result<Sandbox>> open_sandbox(const sessions::Registry* registry) {
+  SKIFF_CO_TRY(auto session, registry->find(sessions::Registry::kDefault));
   SKIFF_CO_TRY(auto tree, co_await session->tree());
   std::string root = session->root();
   co_return Sandbox{.session = std::move(session), .tree = std::move(tree), .root = std::move(root)};

@@ -23,6 +23,6 @@ struct Sandbox {
   std::string root;  ///< absolute, as it was configured
 };
 /// Opens the root of the default session. Errors: those of opening it.
-[[nodiscard]] Task<Result<Sandbox>> open_sandbox(Agent* agent);
+[[nodiscard]] Task<Result<Sandbox>> open_sandbox(const sessions::Registry* registry);
 
 }  // namespace skiff::runtime::dialects::sandboxd

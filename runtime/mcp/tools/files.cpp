@@ -5,6 +5,7 @@
 #include "fs/content/edit.hpp"
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
+#include "fs/path/stop.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
@@ -44,7 +45,7 @@ Task<Result<std::string>> on_long_work(std::shared_ptr<Request> request, Work wo
     if (stop.stop_requested()) return fs::stopped_error();
     return work(stop);
   };
-  co_return co_await request->agent.long_work.run(std::move(job));
+  co_return co_await request->agent.pools.long_work.run(std::move(job));
 }
 
 /// Collects the lines of a search in one object, {"items":[...],...}. The last line is a summary, whose members follow
@@ -172,7 +173,7 @@ Task<Result<std::string>> write_one(std::shared_ptr<Request> request, nlohmann::
   }
   SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   auto write = [&] { return fs::write_file(*tree, asked.path, *asked.text); };
-  SKIFF_CO_TRY(auto written, co_await request->agent.disk.run(std::move(write)));
+  SKIFF_CO_TRY(auto written, co_await request->agent.pools.disk.run(std::move(write)));
   co_return entry_text(asked.path, written);
 }
 
@@ -181,7 +182,7 @@ Task<Result<std::string>> edit_one(std::shared_ptr<Request> request, nlohmann::j
   SKIFF_CO_TRY(auto edits, api::edits_of(asked.edits, "/edits"));
   SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   auto edit = [&] { return fs::edit(*tree, asked.path, edits); };
-  SKIFF_CO_TRY(auto edited, co_await request->agent.disk.run(std::move(edit)));
+  SKIFF_CO_TRY(auto edited, co_await request->agent.pools.disk.run(std::move(edit)));
   std::string text;
   api::append_edited(text, asked.path, edited);
   co_return text;

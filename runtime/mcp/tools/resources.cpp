@@ -141,7 +141,7 @@ Task<RpcResult<std::string>> list_resources(std::shared_ptr<Request> request) {
     }
   }
   auto list = [&] { return fs::list(**tree, "", options); };
-  auto page = co_await request->agent.disk.run(std::move(list));
+  auto page = co_await request->agent.pools.disk.run(std::move(list));
   if (!page) co_return std::unexpected{rpc_error(*request, page.error())};
   std::size_t left_out = 0;
   for (const fs::Listed& one : page->entries) {
@@ -183,7 +183,7 @@ Task<RpcResult<std::string>> read_resource(std::shared_ptr<Request> request) {
   auto tree = co_await (*session)->tree();
   if (!tree) co_return std::unexpected{rpc_error(*request, tree.error())};
   auto read = [&] { return read_whole(**tree, resource->rest); };
-  auto bytes = co_await request->agent.disk.run(std::move(read));
+  auto bytes = co_await request->agent.pools.disk.run(std::move(read));
   if (!bytes) co_return std::unexpected{rpc_error(*request, bytes.error())};
   co_return contents_of(uri, *bytes);
 }

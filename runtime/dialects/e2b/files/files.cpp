@@ -8,8 +8,8 @@
 #include "protocol/http/multipart/body.hpp"
 #include "protocol/http/target.hpp"
 #include "protocol/json/text.hpp"
-#include "runtime/api/files/call.hpp"
 #include "runtime/api/files/transfer.hpp"
+#include "runtime/api/long_work.hpp"
 #include "runtime/dialects/e2b/files/entry_info.hpp"
 #include "runtime/dialects/e2b/files/gunzip.hpp"
 #include "runtime/dialects/e2b/files/user_context.hpp"
@@ -64,7 +64,7 @@ Task<Result<Upload>> begin_upload(Call* call, const UserContext* context, const 
     return Upload{.path = path, .made = std::move(made), .writer = std::move(writer), .rights = rights};
   };
   auto work = [&] { return context->change(path, begin); };
-  auto upload = co_await call->agent().disk.run(std::move(work));
+  auto upload = co_await call->agent().pools.disk.run(std::move(work));
   if (!upload) upload.error() = context->explain(std::move(upload.error()), path);
   co_return upload;
 }
@@ -72,7 +72,7 @@ Task<Result<Upload>> begin_upload(Call* call, const UserContext* context, const 
 Task<Result<>> commit(Call* call, const UserContext* context, Upload* upload) {
   auto finish = [&] { return upload->writer.commit(); };
   auto work = [&] { return fs::go_on_for(context->asker, upload->rights, upload->path, finish); };
-  SKIFF_CO_TRY_VOID(co_await call->agent().disk.run(std::move(work)));
+  SKIFF_CO_TRY_VOID(co_await call->agent().pools.disk.run(std::move(work)));
   co_return Result<>{};
 }
 
@@ -109,7 +109,7 @@ Task<Result<std::string>> take_parts(Call* call, const UserContext* context, con
                      "file");
     }
     api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
-    SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().disk, std::move(source), &upload.writer));
+    SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().pools.disk, std::move(source), &upload.writer));
     SKIFF_CO_TRY_VOID(co_await commit(call, context, &upload));
     append_uploaded(taken, upload.path, *metadata);
   }
@@ -125,7 +125,7 @@ Task<Result<std::string>> take_octets(Call* call, const UserContext* context, co
   if (is_gzip) {
     stored = co_await store_gunzipped(&call->agent(), &http, &upload.writer);
   } else {
-    stored = co_await api::store_bytes(&call->agent().disk, api::body_of(&http), &upload.writer);
+    stored = co_await api::store_bytes(&call->agent().pools.disk, api::body_of(&http), &upload.writer);
   }
   if (!stored) co_return std::unexpected{std::move(stored.error())};
   SKIFF_CO_TRY_VOID(co_await commit(call, context, &upload));
@@ -151,10 +151,10 @@ Task<Result<>> send_file(Call* call) {
     if (with_bytes) file.read_if_small();
     return file;
   };
-  SKIFF_CO_TRY(auto file, co_await call->agent().disk.run(std::move(open)));
+  SKIFF_CO_TRY(auto file, co_await call->agent().pools.disk.run(std::move(open)));
   http.extra_headers().set("Content-Disposition", disposition(path));
   SKIFF_CO_TRY(const auto range, api::asked_range(http, file));
-  co_return co_await api::send_part(&call->agent().disk, &http, std::move(file), range);
+  co_return co_await api::send_part(&call->agent().pools.disk, &http, std::move(file), range);
 }
 
 Task<Result<>> take_files(Call* call) {

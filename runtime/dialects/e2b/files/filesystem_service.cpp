@@ -8,7 +8,7 @@
 #include "fs/path/stop.hpp"
 #include "fs/tree/change.hpp"
 #include "fs/tree/list.hpp"
-#include "runtime/api/files/call.hpp"
+#include "runtime/api/long_work.hpp"
 #include "runtime/dialects/e2b/files/entry_info.hpp"
 #include "runtime/dialects/e2b/files/user_context.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
@@ -41,7 +41,7 @@ Task<std::invoke_result_t<Work&, const std::stop_token&>> run_long(Call* call, W
     if (stop.stop_requested()) return fs::stopped_error();
     return work(stop.get_token());
   };
-  auto working = call->agent().long_work.run(std::move(job));
+  auto working = call->agent().pools.long_work.run(std::move(job));
   co_return co_await run_beside(api::stop_without_client(&call->request.http, &stop), std::move(working));
 }
 
@@ -94,7 +94,7 @@ struct Listing {
 Task<Result<std::string>> stat_entry(Call* call, std::string text) {
   SKIFF_CO_TRY(auto request, co_await read_path_request(call, std::move(text)));
   auto work = [&] { return entry_answer(request.context, request.path); };
-  co_return co_await call->agent().disk.run(std::move(work));
+  co_return co_await call->agent().pools.disk.run(std::move(work));
 }
 
 Task<Result<std::string>> create_dir(Call* call, std::string text) {
@@ -112,7 +112,7 @@ Task<Result<std::string>> create_dir(Call* call, std::string text) {
     return entry_answer(context, path);
   };
   auto work = [&] { return context.change(path, make); };
-  co_return co_await call->agent().disk.run(std::move(work));
+  co_return co_await call->agent().pools.disk.run(std::move(work));
 }
 
 Task<Result<std::string>> move_entry(Call* call, std::string text) {

@@ -19,7 +19,7 @@ constexpr std::size_t kOnTheWay = std::size_t{1} << 20U;
 
 /// Passes compressed bytes to the thread that writes.
 struct Gunzipping {
-  explicit Gunzipping(Agent& agent) : endpoint{agent.executor, kOnTheWay, &agent.search} {}
+  explicit Gunzipping(Agent& agent) : endpoint{agent.executor, kOnTheWay, &agent.pools.search} {}
   ToThread endpoint;
   Result<> outcome = fail(Errc::cancelled, "the body was cut short");
 };
@@ -84,7 +84,7 @@ Task<Result<>> receive_compressed(protocol::HttpExchange* http, Gunzipping* work
 Task<Result<>> store_gunzipped(Agent* agent, protocol::HttpExchange* http, fs::Writer* writer) {
   SKIFF_CO_TRY(const auto transfer, api::begin_transfer(*agent, http->who()));
   Gunzipping work{*agent};
-  auto received = co_await run_beside(gunzip(&agent->search, &work, writer), receive_compressed(http, &work));
+  auto received = co_await run_beside(gunzip(&agent->pools.search, &work, writer), receive_compressed(http, &work));
   if (!received) co_return received;
   co_return std::move(work.outcome);
 }

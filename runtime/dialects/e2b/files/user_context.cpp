@@ -129,7 +129,7 @@ Task<Result<UserContext>> find_user(Call* call, std::string name) {
   Found found{.user = *own, .base = root};
   if (!needs_no_look(name, *own, *tree, workdir)) {
     auto look = [&] { return look_up(name, *own, *tree, root, workdir); };
-    SKIFF_CO_TRY(found, co_await agent.disk.run(std::move(look)));
+    SKIFF_CO_TRY(found, co_await agent.pools.disk.run(std::move(look)));
   }
   std::optional<fs::Asker> asker;
   if (found.user.uid != own->uid || found.user.gid != own->gid) {

@@ -90,7 +90,7 @@ Task<Result<std::vector<std::string>>> next_events(Agent* agent, std::shared_ptr
     if (events->empty()) co_return std::vector<std::string>{};
     watching->cursor = events->back().cursor;
     auto compose = [&] { return event_texts(*watching, *events); };
-    auto texts = co_await agent->disk.run(std::move(compose));
+    auto texts = co_await agent->pools.disk.run(std::move(compose));
     if (!texts || !texts->empty()) co_return texts;
   }
 }
