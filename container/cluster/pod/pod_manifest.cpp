@@ -117,12 +117,10 @@ std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, 
   return context.prefix + spec.name + "-vol-" + std::to_string(index);
 }
 
-constexpr std::string_view kOwn = "own";
-
 /// The name of the sandbox's own policy, or of the policy that sandboxes of the namespace share.
 std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
   const std::string kind = network_label(spec.pod);
-  return kind == kOwn ? context.prefix + spec.name + "-net" : context.prefix + "network-" + kind;
+  return kind == kOwnPolicy ? own_policy_name(spec, context.prefix) : context.prefix + "network-" + kind;
 }
 
 /// The Pod's volumes, and their mounts in the sandbox's container.
@@ -370,12 +368,16 @@ Result<std::vector<Object>> create_volume_claims(const SandboxSpec& spec, const 
   return claims;
 }
 
+std::string own_policy_name(const SandboxSpec& spec, const std::string& prefix) {
+  return prefix + spec.name + "-net";
+}
+
 std::string network_label(const PodOptions& options) {
-  if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwn};
+  if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwnPolicy};
   if (options.network == "open") return {};
   // The sandbox's servers, dialects and agent must be reachable: the shared policy admits only the default port.
   const bool is_usual = options.ports.empty() && options.dialects.empty() && options.agent_port == kAgentPort;
-  return is_usual ? options.network : std::string{kOwn};
+  return is_usual ? options.network : std::string{kOwnPolicy};
 }
 
 Result<std::optional<Object>> create_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
@@ -384,7 +386,7 @@ Result<std::optional<Object>> create_network_policy(const SandboxSpec& spec, con
   SKIFF_TRY(auto cidrs, parse_network(spec.pod.network));
   Object policy;
   json selected;
-  if (kind == kOwn) {
+  if (kind == kOwnPolicy) {
     policy = create_of(kube::kNetworkPolicies, spec, context, policy_name(spec, context), "network");
     selected[labels::kSandbox] = context.sandbox_id;
   } else {
@@ -440,7 +442,7 @@ std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxS
       objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
     }
   }
-  if (network_label(spec.pod) == kOwn) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
+  if (network_label(spec.pod) == kOwnPolicy) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
   return objects;
 }
 

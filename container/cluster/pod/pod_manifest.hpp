@@ -43,7 +43,10 @@ struct ManifestContext {
 /// reachable ports. Empty for `open`.
 [[nodiscard]] Result<std::optional<kube::Object>> create_network_policy(const SandboxSpec& spec,
                                                                         const ManifestContext& context);
-/// The value of the label by which a policy selects the Pod: the kind, "own", or "".
+/// The kind of a policy of the sandbox's own.
+inline constexpr std::string_view kOwnPolicy = "own";
+[[nodiscard]] std::string own_policy_name(const SandboxSpec& spec, const std::string& prefix);
+/// The value of the label by which a policy selects the Pod: the kind, `kOwnPolicy`, or "".
 [[nodiscard]] std::string network_label(const PodOptions& options);
 /// The namespace of a sandbox with `namespace_per_sandbox`.
 [[nodiscard]] kube::Object create_namespace(const SandboxSpec& spec, const ManifestContext& context);

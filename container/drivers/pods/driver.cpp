@@ -15,6 +15,7 @@
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
 #include "container/drivers/pods/create.hpp"
+#include "container/drivers/pods/network.hpp"
 #include "container/drivers/pods/objects.hpp"
 #include "container/drivers/pods/remove.hpp"
 #include "container/kube/objects/pod.hpp"
@@ -305,47 +306,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     co_return fail(Errc::invalid_field, "\"" + name + "\" belongs to `skiff run`: its network cannot be changed",
                    "name");
   if (network.empty() && allow.empty()) co_return known.record->spec.pod;
-  const auto change = [&](PodOptions& options) {
-    if (!network.empty()) options.network = network;
-    if (!allow.empty()) options.allow = allow;
-    std::erase_if(options.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
-  };
-  PodOptions wanted = known.record->spec.pod;
-  change(wanted);
-  SKIFF_CO_TRY_VOID(check_pod_options(wanted));
-  const ManifestContext context{.namespace_name = known.record->namespace_name,
-                                .prefix = cluster_->options().name_prefix,
-                                .sandbox_id = known.record->id};
-  const auto before = owned_objects(known.record->spec, context.prefix);
-  auto changed = co_await change_spec(cluster_, std::move(known), [&](PodRecord& record) { change(record.spec.pod); });
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
-  const SandboxSpec& spec = changed->record->spec;
-  const std::string& where = context.namespace_name;
-  SKIFF_CO_TRY_VOID(co_await apply_network(cluster_, spec, context, &*changed->config_map));
-  // A `start` may have created the Pod since it was read.
-  SKIFF_CO_TRY(auto now, co_await find_sandbox(cluster_, name));
-  if (now.pod && now.pod->label(labels::kSandbox) == context.sandbox_id) {
-    const std::string kind = network_label(spec.pod);
-    json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
-    SKIFF_CO_TRY_VOID(co_await cluster_->client().patch(kube::kPods, where, now.pod->name(), kube::PatchKind::merge,
-                                                        std::move(label)));
-  }
-  if (json exposure = service_exposure(spec.pod); !exposure.empty()) {
-    const json patch{{"spec", std::move(exposure)}};
-    auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(changed->config_map->name()),
-                                                     kube::PatchKind::merge, patch);
-    // A stopped sandbox has no Service: `start` creates it from the record.
-    if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error())};
-  }
-  // Remove a policy that is no longer wanted last, so that the network is never open in between.
-  const auto after = owned_objects(spec, context.prefix);
-  for (const auto& [resource, object] : before) {
-    if (resource.plural != kube::kNetworkPolicies.plural) continue;
-    const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
-    if (stays) continue;
-    SKIFF_CO_TRY_VOID(co_await remove_object(cluster_, resource, where, object, context.sandbox_id, {}));
-  }
-  co_return spec.pod;
+  co_return co_await change_network(cluster_, std::move(known), std::move(network), std::move(allow));
 }
 
 Task<std::vector<Check>> PodDriver::examine() {
