@@ -37,6 +37,79 @@ struct Listed {
   std::string last_used_at;
 };
 
+struct TableForm {
+  bool is_wide;
+  bool has_headers;
+  bool has_namespaces;
+};
+
+std::string format_list(const std::vector<Listed>& items, TableForm form) {
+  const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
+  const bool colour = shows_colour();
+  std::vector<std::vector<std::string>> rows;
+  if (form.has_headers) {
+    rows.push_back({"NAME", "STATUS", "AGE", "EXPIRES", "ADDRESS"});
+    if (form.has_namespaces) rows.back().insert(rows.back().begin(), "NAMESPACE");
+    if (form.is_wide) rows.back().insert(rows.back().end(), {"LAST USED", "IMAGE", "OWNER", "NODE", "POOL"});
+  }
+  for (const Listed& one : items) {
+    const Sandbox& sandbox = one.sandbox;
+    const std::string expires =
+        sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
+    std::vector<std::string> row{sandbox.name, std::string{state_word(sandbox.state)},
+                                 format_age(sandbox.created_at, now), expires,
+                                 sandbox.address.empty() ? sandbox.reason : sandbox.address};
+    if (form.has_namespaces) row.insert(row.begin(), one.namespace_name);
+    if (form.is_wide) {
+      const auto detail = [&sandbox](const char* name) {
+        const auto found = sandbox.details.find(name);
+        return found == sandbox.details.end() || found->second.empty() ? std::string{"-"} : found->second;
+      };
+      const auto text = [](const std::string& value) { return value.empty() ? std::string{"-"} : value; };
+      const std::string age = format_age(one.last_used_at, now);
+      row.insert(row.end(), {age == "-" ? age : age + " ago", text(sandbox.image), text(sandbox.owner),
+                             detail("node"), detail("pool")});
+    }
+    rows.push_back(std::move(row));
+  }
+  return format_table(rows, [&](std::size_t row, std::size_t column) -> std::string_view {
+    const std::size_t headers = form.has_headers ? 1 : 0;
+    if (!colour || row < headers || column != (form.has_namespaces ? 2U : 1U)) return {};
+    const SandboxState state = items[row - headers].sandbox.state;
+    return state == SandboxState::running ? kGreen : state == SandboxState::failed ? kRed : std::string_view{};
+  });
+}
+
+/// What has changed in a list since it was last looked at.
+class Changes {
+ public:
+  /// Removes from `items` what is as it was, and adds what is gone as `ended`. The first time all are new.
+  void keep_changes(std::vector<Listed>& items) {
+    std::map<std::string, std::string> now;
+    std::erase_if(items, [&](const Listed& one) {
+      const std::string place = one.namespace_name + "/" + one.sandbox.name;
+      const std::string state = to_json_value(one.sandbox).dump();
+      now[place] = state;
+      const auto known = before_.find(place);
+      return known != before_.end() && known->second == state;
+    });
+    for (const auto& [place, state] : before_) {
+      if (now.contains(place)) continue;
+      auto gone = nlohmann::json::parse(state);
+      Listed one{.namespace_name = place.substr(0, place.find('/')), .sandbox = {}, .last_used_at = {}};
+      one.sandbox.name = gone.value("name", "");
+      one.sandbox.created_at = gone.value("created_at", "");
+      one.sandbox.state = SandboxState::ended;
+      one.sandbox.reason = "removed";
+      items.push_back(std::move(one));
+    }
+    before_ = std::move(now);
+  }
+
+ private:
+  std::map<std::string, std::string> before_;  ///< JSON by namespace and name
+};
+
 class Ps final : public Invocation {
  public:
   std::vector<Setting> rows() override {
@@ -89,10 +162,9 @@ class Ps final : public Invocation {
     names_ = std::move(arguments.words);
     // Only the flag counts here: a variable is meant for all commands.
     only_names_ = std::ranges::count(arguments.given, "--quiet") > 0 && context.options().output == "table";
-    std::map<std::string, std::string> before;
     for (bool is_first = true;; is_first = false) {
       SKIFF_CO_TRY(auto found, co_await look(&context));
-      SKIFF_CO_TRY_VOID(show(context, std::move(found), is_first, before));
+      SKIFF_CO_TRY_VOID(show(context, std::move(found), is_first));
       if (!watch_) co_return 0;
       co_await pause(kWatchPause);
     }
@@ -201,28 +273,10 @@ class Ps final : public Invocation {
     return {};
   }
 
-  /// Prints all sandboxes the first time, and then changes since `before`.
-  Result<> show(const Context& context, Found found, bool is_first, std::map<std::string, std::string>& before) const {
+  /// Prints all sandboxes the first time, and then what has changed.
+  Result<> show(const Context& context, Found found, bool is_first) {
     if (watch_) {
-      std::map<std::string, std::string> now;
-      std::erase_if(found.items, [&](const Listed& one) {
-        const std::string place = one.namespace_name + "/" + one.sandbox.name;
-        const std::string state = to_json_value(one.sandbox).dump();
-        now[place] = state;
-        const auto known = before.find(place);
-        return known != before.end() && known->second == state;
-      });
-      for (const auto& [place, state] : before) {
-        if (now.contains(place) || is_first) continue;
-        auto gone = nlohmann::json::parse(state);
-        Listed one{.namespace_name = place.substr(0, place.find('/')), .sandbox = {}, .last_used_at = {}};
-        one.sandbox.name = gone.value("name", "");
-        one.sandbox.created_at = gone.value("created_at", "");
-        one.sandbox.state = SandboxState::ended;
-        one.sandbox.reason = "removed";
-        found.items.push_back(std::move(one));
-      }
-      before = std::move(now);
+      changes_.keep_changes(found.items);
       if (!is_first && found.items.empty()) return {};
     }
     nlohmann::json items = nlohmann::json::array();
@@ -237,50 +291,15 @@ class Ps final : public Invocation {
     const std::string& form = context.options().output;
     // Print a table here: `show` would escape its colours.
     if (form == "table" || form == "wide") {
-      return print(table_of(found.items, form == "wide", is_first && !no_headers_));
+      return print(format_list(found.items, {.is_wide = form == "wide",
+                                             .has_headers = is_first && !no_headers_,
+                                             .has_namespaces = all_namespaces_}));
     }
     // As in kubectl, a single named sandbox is printed as an object.
     if (names_.size() == 1 && !watch_ && items.size() == 1) return context.show(items.front(), "", names);
     nlohmann::json value{{"items", std::move(items)}};
     if (!found.next.empty()) value["next"] = found.next;
     return context.show(value, "", names);
-  }
-
-  std::string table_of(const std::vector<Listed>& items, bool is_wide, bool has_headers) const {
-    const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
-    const bool colour = shows_colour();
-    std::vector<std::vector<std::string>> rows;
-    if (has_headers) {
-      rows.push_back({"NAME", "STATUS", "AGE", "EXPIRES", "ADDRESS"});
-      if (all_namespaces_) rows.back().insert(rows.back().begin(), "NAMESPACE");
-      if (is_wide) rows.back().insert(rows.back().end(), {"LAST USED", "IMAGE", "OWNER", "NODE", "POOL"});
-    }
-    for (const Listed& one : items) {
-      const Sandbox& sandbox = one.sandbox;
-      const std::string expires =
-          sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
-      std::vector<std::string> row{sandbox.name, std::string{state_word(sandbox.state)},
-                                   format_age(sandbox.created_at, now), expires,
-                                   sandbox.address.empty() ? sandbox.reason : sandbox.address};
-      if (all_namespaces_) row.insert(row.begin(), one.namespace_name);
-      if (is_wide) {
-        const auto detail = [&sandbox](const char* name) {
-          const auto found = sandbox.details.find(name);
-          return found == sandbox.details.end() || found->second.empty() ? std::string{"-"} : found->second;
-        };
-        const auto text = [](const std::string& value) { return value.empty() ? std::string{"-"} : value; };
-        const std::string age = format_age(one.last_used_at, now);
-        row.insert(row.end(), {age == "-" ? age : age + " ago", text(sandbox.image), text(sandbox.owner),
-                               detail("node"), detail("pool")});
-      }
-      rows.push_back(std::move(row));
-    }
-    return format_table(rows, [&](std::size_t row, std::size_t column) -> std::string_view {
-      const std::size_t headers = has_headers ? 1 : 0;
-      if (!colour || row < headers || column != (all_namespaces_ ? 2U : 1U)) return {};
-      const SandboxState state = items[row - headers].sandbox.state;
-      return state == SandboxState::running ? kGreen : state == SandboxState::failed ? kRed : std::string_view{};
-    });
   }
 
   bool everyone_ = false;
@@ -295,6 +314,7 @@ class Ps final : public Invocation {
   bool only_names_ = false;
   std::string sort_by_;
   std::vector<std::string> names_;
+  Changes changes_;
 };
 
 }  // namespace
