@@ -25,9 +25,6 @@ namespace {
 /// Advice for a user who has named no driver.
 constexpr const char* kAdvice = " (to work on this machine, without isolation: --driver local)";
 
-/// The variable of orbiter's users.
-constexpr const char* kOrbitersNamespace = "ORBITER_K8S_NAMESPACE";
-
 /// Limits for the API server under `skiff serve`, whose clients can try again.
 constexpr std::chrono::seconds kRetriesForOthers{15};
 constexpr std::chrono::seconds kSilenceForOthers{30};
@@ -77,23 +74,14 @@ OfflineContext Context::offline() const {
   OfflineContext known{.name_prefix = options_.name_prefix,
                        .default_image = ClusterOptions{}.default_image,
                        .agent_image = agent_image_};
-  for (const std::string& name : {options_.access.namespace_name, variable(kOrbitersNamespace)}) {
-    if (name.empty()) continue;
-    known.namespace_name = name;
-    break;
-  }
-  if (auto image = variable("ORBITER_K8S_IMAGE"); !image.empty()) known.default_image = std::move(image);
+  if (!options_.access.namespace_name.empty()) known.namespace_name = options_.access.namespace_name;
   return known;
 }
 
 Result<Cluster*> Context::cluster() {
   if (!cluster_) {
-    const OfflineContext known = offline();
-    ClusterOptions wanted{.access = options_.access,
-                          .name_prefix = known.name_prefix,
-                          .default_image = known.default_image,
-                          .agent_image = known.agent_image};
-    if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable(kOrbitersNamespace);
+    ClusterOptions wanted{
+        .access = options_.access, .name_prefix = options_.name_prefix, .agent_image = agent_image_};
     if (options_.driver == "auto") {
       wanted.transport.advice = kAdvice;
     }

@@ -188,8 +188,7 @@ class KubernetesSandbox:
     async def _skiff(self, *arguments: str, fine: tuple[int, ...] = (0,)) -> str:
         """What one call of skiff prints. What only a cluster has goes by variables: the driver `local` passes them over."""
         words = [self._program, *arguments, "--driver", self._driver, "--name-prefix", "orbiter-"]
-        settings = {"ORBITER_K8S_NAMESPACE": self.namespace, "SKIFF_NAMESPACE": "",
-                    "ORBITER_K8S_IMAGE": self.image, "SKIFF_IMAGE": "",
+        settings = {"SKIFF_NAMESPACE": self.namespace, "SKIFF_IMAGE": self.image,
                     **({"SKIFF_WORKDIR": self._directories[0]} if self._directories else {})}
         starting = asyncio.ensure_future(asyncio.create_subprocess_exec(
             *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

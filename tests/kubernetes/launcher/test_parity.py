@@ -29,8 +29,8 @@ def make_tool(skiff, text, name="count", sandbox="box"):
 
 # --- orbiter's KubernetesSandbox ---
 
-def test_orbiter_namespace_and_image_from_its_variables(skiff):
-    env = {"SKIFF_NAMESPACE": "", "SKIFF_IMAGE": "", "ORBITER_K8S_NAMESPACE": skiff.namespace.name, "ORBITER_K8S_IMAGE": "skiff.test/user:1"}
+def test_orbiter_namespace_and_image_from_variables(skiff):
+    env = {"SKIFF_NAMESPACE": skiff.namespace.name, "SKIFF_IMAGE": "skiff.test/user:1"}
     skiff("up", "box", "-q", env=env)
     assert skiff.pod()["spec"]["containers"][0]["image"] == "skiff.test/user:1"
 
