@@ -40,7 +40,7 @@ class LogWatch {
   LogWatch(const LogWatch&) = delete;
   LogWatch& operator=(const LogWatch&) = delete;
 
-  /// Notes that the client has gone. It runs beside the answer (base/async/beside.hpp).
+  /// Notes when the client disconnects. Run it beside the answer (base/async/beside.hpp).
   [[nodiscard]] Task<> watch_peer(protocol::HttpExchange& http);
   /// Waits for the command's exit, for which it returns `output`. Call it again after any other result.
   [[nodiscard]] Task<Wake> until_exit();
