@@ -46,6 +46,7 @@ namespace skiff {
   X(stdin_closed,           "The command accepts no more input: start it with `stdin_open`.")                          \
   X(stdin_offset_mismatch,  "Earlier bytes are missing: continue at the command's `stdin.offset`.")                    \
   X(not_a_terminal,         "Start the command with `tty`.")                                                           \
+  X(unsupported_version,    "Use HTTP/1.1 or HTTP/1.0.")                                                               \
   X(unsupported_media_type, "Send one of the content types of the route.")                                             \
   X(not_acceptable,         "`Accept` must allow one of the content types of the route.")                              \
   X(payload_too_large,      "Send less at a time; `--max-json-bytes` and similar settings are the limits.")            \

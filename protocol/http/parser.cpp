@@ -129,7 +129,7 @@ HeadResult<void> check_version(std::string_view text) {
   if (text == "HTTP/1.1" || text == "HTTP/1.0") return {};
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   if (text.size() == 8 && text.starts_with("HTTP/") && digit(text[5]) && text[6] == '.' && digit(text[7])) {
-    return refuse("only HTTP/1.1 and HTTP/1.0 are supported", 505, Errc::not_supported);
+    return refuse("only HTTP/1.1 and HTTP/1.0 are supported", 505, Errc::unsupported_version);
   }
   return refuse("the first line does not end with an HTTP version");
 }

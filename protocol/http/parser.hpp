@@ -49,7 +49,7 @@ class HeadScanner {
 [[nodiscard]] bool is_field_value(std::string_view text) noexcept;
 
 /// Checks and splits a whole head that `HeadScanner` has found. It refuses everything about which two parties could
-/// disagree: 400. A version other than 1.0 and 1.1 is 505, a transfer coding other than chunked 501, an expectation
+/// disagree: 400, also a transfer coding other than chunked. A version other than 1.0 and 1.1 is 505, an expectation
 /// other than 100-continue 417.
 [[nodiscard]] HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes);
 

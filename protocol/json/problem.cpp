@@ -78,6 +78,8 @@ Entry entry(Errc code) noexcept {
       return {409, "The standard input is at another offset"};
     case Errc::not_a_terminal:
       return {409, "The command has no terminal"};
+    case Errc::unsupported_version:
+      return {505, "The HTTP version is not supported"};
     case Errc::unsupported_media_type:
       return {415, "The content type is not supported"};
     case Errc::not_acceptable:

@@ -20,7 +20,7 @@ from wire import request_bytes
 OCTETS = {"Content-Type": "application/octet-stream"}
 # A door can do these things. Each class below has each of them, or names it in `lacks`, where it becomes None.
 ABILITIES = ("command", "run_as", "killable", "hold", "unread", "write", "read", "remove", "streams_files", "limits_bodies",
-             "forgets_the_deaf", "says_when", "allows_head", "agrees_on_505")
+             "forgets_the_deaf", "says_when", "allows_head")
 # A lack that is a mistake: its tests are run, and must fail until somebody mends it and takes it off the list.
 MISTAKE = "mistake: "
 
@@ -52,7 +52,7 @@ class AnyDoor:
     `draining`, `busy`: what it calls these reasons."""
     name = probe = None
     doors, session = 1, "default"
-    streams_files = allows_head = agrees_on_505 = says_when = forgets_the_deaf = True
+    streams_files = allows_head = says_when = forgets_the_deaf = True
 
     def __init_subclass__(cls):
         for ability in getattr(cls, "lacks", ()):
@@ -156,8 +156,7 @@ class HttpDoor(AnyDoor):
 class Own(HttpDoor):
     """The agent's own API, for reference."""
     probe, unknown = "/healthz", "/v1/nope"
-    lacks = {"run_as": "it switches users for those who may: tests/integration/test_isolation.py",
-             "agrees_on_505": MISTAKE + "its document says 501 below a status line of 505"}
+    lacks = {"run_as": "it switches users for those who may: tests/integration/test_isolation.py"}
     gets = ("/healthz", "/v1/version", "/v1/files/f")
     limits_bodies = (("/v1/commands", (1 << 20) + 1),)
     wrong = (("DELETE", "/v1/sessions"), ("POST", "/healthz"))
@@ -327,7 +326,7 @@ class SandboxdGrpc(AnyDoor):
     """The door that speaks HTTP/2."""
     name, probe, doors = "sandboxd", "/grpc.health.v1.Health/Check", 2
     lacks = {**dict.fromkeys(("write", "read", "remove", "streams_files"), "its files go through the REST door"),
-             **dict.fromkeys(("allows_head", "agrees_on_505", "says_when"), "it speaks HTTP/2 alone"),
+             **dict.fromkeys(("allows_head", "says_when"), "it speaks HTTP/2 alone"),
              "forgets_the_deaf": "who answers pings may read as late as he likes: test_sandboxd.py",
              "limits_bodies": "a message has a limit, and a call no body: test_sandboxd.py"}
     draining, busy = 14, 8

@@ -229,6 +229,6 @@ def test_a_broken_request_is_refused_in_the_dialects_words(at, what):
     assert at.is_well()
 
 
-@doors("agrees_on_505", of=HTTP)
+@doors(of=HTTP)
 def test_a_version_of_http_to_come_is_refused(at):
     refused(at, parse(at.exchange(f"GET {at.probe} HTTP/3.0\r\nHost: localhost\r\n\r\n".encode())), 505)

@@ -235,7 +235,7 @@ CO_TEST(HttpServer, LetsItsOwnerFormatErrors) {
   EXPECT_TRUE(co_await client.send("GET / HTTP/3.0\r\n\r\n"));
   const RawResponse response = co_await client.response();
   EXPECT_EQ(response.status, 505u);
-  EXPECT_EQ(response.body, "not_supported");
+  EXPECT_EQ(response.body, "unsupported_version");
   EXPECT_TRUE(response.has("Content-Type: application/problem+json\r\n"));
   co_await server.stop();
 }
