@@ -56,6 +56,17 @@ Result<> check_size(const SandboxSpec& spec) {
   return {};
 }
 
+bool keeps_files(const SandboxSpec& spec) {
+  return std::ranges::any_of(spec.pod.volumes, [](const std::string& text) {
+    const auto volume = parse_volume(text);
+    return volume && (volume->kind == Volume::Kind::own || volume->kind == Volume::Kind::claim);
+  });
+}
+
+std::string began_anew(std::string_view lost_with) {
+  return "it began anew, without the files that no volume keeps: " + std::string{lost_with};
+}
+
 std::string create_name(std::string_view prefix) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
   std::array<std::byte, kRandomLetters> random{};

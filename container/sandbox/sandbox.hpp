@@ -109,6 +109,11 @@ struct Sandbox {
 
 [[nodiscard]] std::string_view state_word(SandboxState state) noexcept;
 
+/// True if a volume keeps files of the sandbox when its Pod is gone.
+[[nodiscard]] bool keeps_files(const SandboxSpec& spec);
+/// The reason of a sandbox that runs again after a loss of its files: `lost_with` says how its Pod ended before.
+[[nodiscard]] std::string began_anew(std::string_view lost_with);
+
 /// "there is no sandbox NAME"
 [[nodiscard]] Error no_such_sandbox(std::string_view name);
 /// The error for a sandbox that does not run, with the remedy: `sandbox_not_running`.

@@ -7,7 +7,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/async/in_parallel.hpp"
 #include "base/async/semaphore.hpp"
 #include "base/async/with_timeout.hpp"
 #include "base/id.hpp"
@@ -17,6 +16,7 @@
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
 #include "container/drivers/claims/create.hpp"
+#include "container/drivers/claims/noted_pod.hpp"
 #include "container/drivers/claims/remove.hpp"
 #include "container/drivers/claims/wait.hpp"
 #include "container/sandbox/undo_unless.hpp"
@@ -30,8 +30,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLargestPage = 500;
 constexpr std::size_t kRemovedAtOnce = 16;
-/// Pods that have ended, of which a list tells how.
-constexpr std::size_t kClaimLooksAtOnce = 16;
+/// Longest time to bring up a sandbox whose creator was killed, for a caller who wants to use it.
+constexpr std::chrono::seconds kGreeting{10};
 constexpr std::string_view kClaims = "claims:";
 constexpr std::string_view kBare = "sandboxes:";
 
@@ -101,48 +101,30 @@ Task<Result<Object>> ClaimDriver::find(std::string name) {
   co_return std::unexpected{no_such_sandbox(name)};
 }
 
-Task<Result<Object>> ClaimDriver::find_running(std::string name) {
-  auto object = co_await find(std::move(name));
-  if (object && judge_claim(*object).state != SandboxState::running) {
-    co_return std::unexpected{not_running(co_await described(std::move(*object)))};
-  }
-  co_return object;
-}
-
-Task<Result<std::optional<Object>>> ClaimDriver::sandbox_of(Object object) {
-  if (!is_claim(object)) co_return std::move(object);
-  const std::string name = sandbox_name(object);
-  if (name.empty()) co_return std::nullopt;
+Task<Result<ClaimView>> ClaimDriver::look(Object object) {
   SKIFF_CO_TRY(auto api, co_await pools_.api());
-  auto sandbox = co_await cluster_->client().get(at(kube::kSandboxes, api), object.namespace_name(), name);
-  if (sandbox) co_return std::move(*sandbox);
-  if (sandbox.error().not_found()) co_return std::nullopt;
-  co_return std::unexpected{std::move(sandbox.error())};
+  co_return co_await look_at_claim(cluster_, api, std::move(object));
 }
 
-Task<Sandbox> ClaimDriver::described(Object object) {
-  Sandbox sandbox = describe_claim(object);
-  if (!judge_claim(object).lost_pod) co_return sandbox;
-  const std::string namespace_name = object.namespace_name();
-  auto its = co_await sandbox_of(std::move(object));
-  if (!its || !*its) co_return sandbox;
-  auto pod = co_await cluster_->client().get(kube::kPods, namespace_name, pod_name(**its));
-  if (pod) describe_end(sandbox, *pod);
-  co_return sandbox;
+Task<Result<ClaimView>> ClaimDriver::find_running(std::string name) {
+  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  SKIFF_CO_TRY(auto view, co_await look(std::move(object)));
+  if (view.now.state != SandboxState::running) co_return std::unexpected{not_running(view.now)};
+  if (!lacks_note(view.object)) co_return view;
+  // A caller without the right to note it may use it, too.
+  std::string lost_with = loss_before_start(view.object, view.now);
+  auto noted = co_await greet(view, false, std::move(lost_with), std::chrono::steady_clock::now() + kGreeting);
+  if (noted) view.object = std::move(*noted);
+  co_return view;
 }
 
-Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
-  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
-  if (!sandbox) co_return std::unexpected{not_running(describe_claim(object))};
-  const std::string pod = pod_name(*sandbox);
-  auto found = co_await cluster_->client().get(kube::kPods, object.namespace_name(), pod);
-  if (!found && found.error().not_found()) co_return std::unexpected{not_running(describe_claim(object))};
-  if (!found) co_return std::unexpected{std::move(found.error())};
-  if (!runs_agent(*found)) co_return std::unexpected{no_agent(*found)};
-  co_return ReachTarget{.sandbox = describe_claim(object).name,
-                        .namespace_name = object.namespace_name(),
-                        .pod = std::move(*found),
-                        .gateway_id = sandbox->name()};
+Result<ReachTarget> ClaimDriver::target_of(const ClaimView& view) {
+  if (!view.sandbox || !view.pod) return std::unexpected{not_running(view.now)};
+  if (!runs_agent(*view.pod)) return std::unexpected{no_agent(*view.pod)};
+  return ReachTarget{.sandbox = view.now.name,
+                     .namespace_name = view.object.namespace_name(),
+                     .pod = *view.pod,
+                     .gateway_id = view.sandbox->name()};
 }
 
 Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string owner, TokenGrant grant) {
@@ -190,39 +172,44 @@ Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool i
                                              "`skiff pool create` creates one that knows its key")};
 }
 
-Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, SteadyTime deadline,
-                                            Progress progress) {
+Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, std::string lost_with,
+                                            SteadyTime deadline, Progress progress) {
   SKIFF_CO_TRY(auto api, co_await pools_.api());
   const kube::Resource resource = resource_of(awaited, api);
   SKIFF_CO_TRY(auto ready,
                co_await wait_for_claim(&cluster_->client(), resource, std::move(awaited), deadline, progress));
   progress(Phase::starting, "agent");
-  SandboxSpec spec = spec_of(object);
-  SKIFF_CO_TRY(auto target, co_await target_of(
-                                ready.name() == object.name() && is_claim(ready) == is_claim(object) ? ready : object));
-  const std::string id = agent_id(target.pod);
-  const std::uint16_t port = agent_port_of(target.pod);
+  if (ready.uid() == object.uid()) object = std::move(ready);
+  SKIFF_CO_TRY(auto view, co_await read_claim(cluster_, api, std::move(object)));
+  SKIFF_CO_TRY(auto written, co_await greet(std::move(view), is_new, lost_with, deadline));
+  progress(Phase::ready, "");
+  // The condition may be older than the agent's answer.
+  Sandbox sandbox = describe_claim(written);
+  sandbox.state = SandboxState::running;
+  sandbox.reason = lost_with.empty() ? std::string{} : began_anew(lost_with);
+  co_return sandbox;
+}
+
+Task<Result<Object>> ClaimDriver::greet(ClaimView view, bool is_new, std::string lost_with, SteadyTime deadline) {
+  SandboxSpec spec = spec_of(view.object);
+  SKIFF_CO_TRY(auto target, target_of(view));
   auto endpoint = co_await within(deadline, endpoint_of(std::move(target), spec.owner, {}));
   if (!endpoint || !*endpoint) {
     const std::string why = endpoint ? endpoint->error().message : "no answer in time; `--wait` gives more";
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent can't be reached: " + why)};
   }
-  SKIFF_CO_TRY_VOID(co_await bind(&object, std::move(**endpoint), is_new));
-  json known = lifetime_patch(is_claim(object), lease_end(spec.lease, {}));
-  known["metadata"]["labels"][labels::kSandbox] = labels::label_value(id);
+  SKIFF_CO_TRY_VOID(co_await bind(&view.object, std::move(**endpoint), is_new));
+  json known = lifetime_patch(is_claim(view.object), lease_end(spec.lease, {}));
+  known["metadata"]["labels"][labels::kSandbox] = labels::label_value(agent_id(*view.pod));
   if (!spec.lease.ttl) known.erase("spec");
+  const std::uint16_t port = agent_port_of(*view.pod);
   if (spec.pod.agent_port != port) {
     // The template has chosen the port. Note it, because a list of claims does not read Pods.
     spec.pod.agent_port = port;
     known.merge_patch(spec_patch(spec));
   }
-  SKIFF_CO_TRY(auto written, co_await patch(object, std::move(known)));
-  progress(Phase::ready, "");
-  Sandbox sandbox = describe_claim(written);
-  // The condition may be older than the agent's answer.
-  sandbox.state = SandboxState::running;
-  sandbox.reason.clear();
-  co_return sandbox;
+  if (labels::is_ours(view.object)) known.merge_patch(up_note(*view.pod, std::move(lost_with)));
+  co_return co_await patch(std::move(view.object), std::move(known));
 }
 
 Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
@@ -242,7 +229,7 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
 
 Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Progress progress) {
   SKIFF_CO_TRY(auto made, co_await create_planned(cluster_, std::move(plan)));
-  co_return co_await bring_up(made, made, true, deadline, std::move(progress));
+  co_return co_await bring_up(made, made, true, {}, deadline, std::move(progress));
 }
 
 Task<Result<bool>> ClaimDriver::withdraw(std::string name, std::string creation, milliseconds patience) {
@@ -274,12 +261,9 @@ Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std:
 
 Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
   SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
-  Sandbox sandbox = co_await described(object);
-  if (is_claim(object) && sandbox.state == SandboxState::running) {
-    SKIFF_CO_TRY(auto claimed, co_await sandbox_of(std::move(object)));
-    if (claimed) sandbox.details["pod"] = pod_name(*claimed);
-  }
-  co_return sandbox;
+  SKIFF_CO_TRY(auto view, co_await look(std::move(object)));
+  if (view.sandbox && view.now.state == SandboxState::running) view.now.details["pod"] = pod_name(*view.sandbox);
+  co_return std::move(view.now);
 }
 
 Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
@@ -302,12 +286,7 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   SandboxPage found;
   if (page) {
     std::erase_if(page->items, is_claimed);
-    std::vector<Sandbox> all(page->items.size());
-    const auto look = [](ClaimDriver* self, Object object, Sandbox* into) -> Task<> {
-      *into = co_await self->described(std::move(object));
-    };
-    co_await in_parallel(all.size(), kClaimLooksAtOnce,
-                         [&](std::size_t index) { return look(this, std::move(page->items[index]), &all[index]); });
+    auto all = co_await look_at_claims(cluster_, api, std::move(page->items));
     std::erase_if(all, [&](const Sandbox& sandbox) { return !has_wanted_state(sandbox, filter); });
     found.items = std::move(all);
     if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;
@@ -331,16 +310,20 @@ Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
   co_return all;
 }
 
-Task<Result<Object>> ClaimDriver::suspend(Object object, Removal how) {
+Task<Result<Object>> ClaimDriver::suspend(Object object, std::string lost_with, Removal how) {
   SKIFF_CO_TRY(auto api, co_await pools_.api());
-  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
+  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(cluster_, api, object));
   if (!sandbox) co_return std::unexpected{not_running(describe_claim(object))};
   const std::string pod = pod_name(*sandbox);
   json mode = mode_patch(api, false);
   // A sandbox that was stopped on purpose does not run out of time.
-  if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, std::nullopt)["spec"]);
-  if (is_claim(object) && object.find({"spec", "lifecycle"}) != nullptr) {
-    SKIFF_CO_TRY_VOID(co_await patch(object, lifetime_patch(true, std::nullopt)));
+  json noted = labels::is_ours(object) ? down_note(std::move(lost_with)) : json::object();
+  if (!is_claim(object)) {
+    mode["spec"].update(lifetime_patch(false, std::nullopt)["spec"]);
+    mode.merge_patch(noted);
+  } else {
+    if (object.find({"spec", "lifecycle"}) != nullptr) noted.merge_patch(lifetime_patch(true, std::nullopt));
+    SKIFF_CO_TRY_VOID(co_await patch(object, std::move(noted)));
   }
   auto suspended = co_await patch(*sandbox, std::move(mode));
   if (!suspended) co_return suspended;
@@ -354,11 +337,12 @@ Task<Result<>> ClaimDriver::stop(std::string name, Removal how) {
   SKIFF_CO_TRY_VOID(refuse_haste(how));
   SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
   if (judge_claim(object).state == SandboxState::stopped) co_return Result<>{};
-  SKIFF_CO_TRY_VOID(co_await suspend(std::move(object), std::move(how)));
+  SKIFF_CO_TRY_VOID(co_await suspend(std::move(object), {}, std::move(how)));
   co_return Result<>{};
 }
 
-Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, SteadyTime deadline, Progress progress) {
+Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, std::string lost_with, SteadyTime deadline,
+                                          Progress progress) {
   const auto wait = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
   SKIFF_CO_TRY(auto api, co_await pools_.api());
   const std::optional<WallTime> until = lease_end(spec_of(object).lease, wait);
@@ -368,21 +352,25 @@ Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, SteadyT
     SKIFF_CO_TRY_VOID(co_await patch(object, lifetime_patch(true, until)));
   }
   SKIFF_CO_TRY(auto resumed, co_await patch(std::move(sandbox), std::move(mode)));
-  co_return co_await bring_up(std::move(object), std::move(resumed), false, deadline, std::move(progress));
+  co_return co_await bring_up(std::move(object), std::move(resumed), false, std::move(lost_with), deadline,
+                              std::move(progress));
 }
 
 Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
   SKIFF_CO_TRY(auto object, co_await answered_by(deadline, find(std::move(name))));
-  if (judge_claim(object).state == SandboxState::running) co_return describe_claim(object);
-  if (judge_claim(object).state == SandboxState::creating) {
-    // Another process is creating or starting it.
-    co_return co_await answered_by(deadline, bring_up(object, object, false, deadline, std::move(progress)));
+  SKIFF_CO_TRY(auto view, co_await answered_by(deadline, look(std::move(object))));
+  object = std::move(view.object);
+  if (view.now.state == SandboxState::running && !lacks_note(object)) co_return std::move(view.now);
+  const std::string lost_with = loss_before_start(object, view.now);
+  if (view.now.state == SandboxState::running || view.now.state == SandboxState::creating) {
+    // Another process is creating or starting it, or was killed while it did.
+    co_return co_await answered_by(deadline, bring_up(object, object, false, lost_with, deadline, std::move(progress)));
   }
-  // The Pod of an agent that has ended still exists, and must be removed first.
-  SKIFF_CO_TRY(auto sandbox, co_await answered_by(deadline, suspend(object, {.patience = wait})));
-  auto work = resume(object, std::move(sandbox), deadline, std::move(progress));
+  // The Pod of an agent that has ended, or one that took its place, still exists, and must be removed first.
+  SKIFF_CO_TRY(auto sandbox, co_await answered_by(deadline, suspend(object, lost_with, {.patience = wait})));
+  auto work = resume(object, std::move(sandbox), lost_with, deadline, std::move(progress));
   // Undo it by stopping the sandbox again.
   co_return co_await undo_unless(
       std::move(work), [&](milliseconds patience) { return stop_again(object, patience); }, kLateArrival,
@@ -408,7 +396,9 @@ Task<Result<bool>> ClaimDriver::stop_again(Object object, milliseconds patience)
   // Another client may have removed the sandbox, and created another one.
   if (now->uid() != object.uid()) co_return true;
   const bool waits = patience.count() > 0;
-  auto suspended = co_await suspend(std::move(*now), {.wait = waits, .patience = patience});
+  const auto noted = noted_pod(*now);
+  std::string lost_with = noted ? noted->lost_with : std::string{};
+  auto suspended = co_await suspend(std::move(*now), std::move(lost_with), {.wait = waits, .patience = patience});
   if (suspended) co_return true;
   if (suspended.error().code != Errc::timeout) co_return std::unexpected{std::move(suspended.error())};
   co_return false;
@@ -425,22 +415,27 @@ Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id, Remo
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (!id.empty() && describe_claim(*object).id != id) co_return false;
-  if (how.only_if && !how.only_if(co_await described(*object))) co_return false;
+  if (how.only_if) {
+    auto view = co_await look(*object);
+    if (!view && view.error().code == Errc::sandbox_not_found) co_return false;
+    if (!view) co_return std::unexpected{std::move(view.error())};
+    if (!how.only_if(view->now)) co_return false;
+  }
   SKIFF_CO_TRY_VOID(co_await remove_found(std::move(*object), std::move(how)));
   co_return true;
 }
 
 Task<Result<>> ClaimDriver::remove_found(Object object, Removal how) {
   SKIFF_CO_TRY(auto api, co_await pools_.api());
-  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
+  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(cluster_, api, object));
   co_return co_await remove_claim(cluster_, api, std::move(object), std::move(sandbox), std::move(how));
 }
 
 Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease, milliseconds wait) {
   const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
-  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
-  SandboxSpec spec = spec_of(object);
-  SKIFF_CO_TRY(auto target, co_await target_of(object));
+  SKIFF_CO_TRY(auto view, co_await find_running(std::move(name)));
+  SandboxSpec spec = spec_of(view.object);
+  SKIFF_CO_TRY(auto target, target_of(view));
   SKIFF_CO_TRY(auto endpoint, co_await endpoint_of(std::move(target), spec.owner, {}));
   json body = json::object();
   if (lease.ttl) body["ttl_ms"] = lease.ttl->count();
@@ -451,21 +446,21 @@ Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease, millise
   if (lease.ttl) spec.lease.ttl = lease.ttl;
   if (lease.idle_ttl) spec.lease.idle_ttl = lease.idle_ttl;
   json change = spec_patch(spec);
-  if (spec.lease.ttl) change.merge_patch(lifetime_patch(is_claim(object), lease_end(spec.lease, {})));
-  SKIFF_CO_TRY(auto written, co_await patch(std::move(object), std::move(change)));
+  if (spec.lease.ttl) change.merge_patch(lifetime_patch(is_claim(view.object), lease_end(spec.lease, {})));
+  SKIFF_CO_TRY(auto written, co_await patch(std::move(view.object), std::move(change)));
   co_return describe_claim(written);
 }
 
 Task<Result<Endpoint>> ClaimDriver::endpoint(std::string name, TokenGrant grant) {
-  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
-  SKIFF_CO_TRY(auto target, co_await target_of(object));
-  std::string owner = labels::get(object, labels::kOwner);
+  SKIFF_CO_TRY(auto view, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto target, target_of(view));
+  std::string owner = labels::get(view.object, labels::kOwner);
   co_return co_await endpoint_of(std::move(target), std::move(owner), std::move(grant));
 }
 
 Task<Result<protocol::Stream>> ClaimDriver::dial(std::string name, std::uint16_t port) {
-  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
-  SKIFF_CO_TRY(auto target, co_await target_of(std::move(object)));
+  SKIFF_CO_TRY(auto view, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto target, target_of(view));
   co_return co_await reach_.dial(std::move(target), port);
 }
 

@@ -8,6 +8,7 @@
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/reach.hpp"
 #include "container/drivers/claims/create.hpp"
+#include "container/drivers/claims/look.hpp"
 #include "container/drivers/claims/objects.hpp"
 #include "container/drivers/claims/pools.hpp"
 #include "container/sandbox/driver.hpp"
@@ -16,7 +17,8 @@ namespace skiff::container {
 
 /// Sandboxes that the controller of kubernetes-sigs/agent-sandbox hosts: with a pool or a template a SandboxClaim, else
 /// a bare Sandbox. That object stores the sandbox's state. The lease is also the object's lifetime: at its end the
-/// controller deletes a claim with all its objects; a Sandbox stays as `ended` and can be started again.
+/// controller deletes a claim with all its objects; a Sandbox stays as `ended` and can be started again. A sandbox
+/// whose Pod the controller has replaced is `failed` until it is started (look.hpp).
 class ClaimDriver final : public Driver {
  public:
   /// `cluster` must outlive it.
@@ -53,25 +55,27 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<SandboxPage>> list_some(SandboxFilter filter);
   /// Finds the claim, or the bare Sandbox.
   [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
-  [[nodiscard]] Task<Result<kube::Object>> find_running(std::string name);
-  /// The Sandbox of a claim, or the bare Sandbox itself; nullopt if there is none, yet or any more.
-  [[nodiscard]] Task<Result<std::optional<kube::Object>>> sandbox_of(kube::Object object);
-  /// As it is now: one whose Pod has ended says how by its Pod.
-  [[nodiscard]] Task<Sandbox> described(kube::Object object);
-  [[nodiscard]] Task<Result<ReachTarget>> target_of(kube::Object object);
+  [[nodiscard]] Task<Result<ClaimView>> look(kube::Object object);
+  /// Also brings up a sandbox whose creator was killed before it noted that the sandbox is up.
+  [[nodiscard]] Task<Result<ClaimView>> find_running(std::string name);
+  [[nodiscard]] static Result<ReachTarget> target_of(const ClaimView& view);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(ReachTarget target, std::string owner, TokenGrant grant);
 
-  /// Waits until `awaited` is ready and its agent answers, and sends the agent the values that a template cannot
-  /// contain.
+  /// Waits until `awaited` is ready, and greets its agent. `lost_with` is noted (noted_pod.hpp).
   [[nodiscard]] Task<Result<Sandbox>> bring_up(kube::Object object, kube::Object awaited, bool is_new,
-                                               SteadyTime deadline, Progress progress);
+                                               std::string lost_with, SteadyTime deadline, Progress progress);
+  /// Waits until the agent answers, sends it the values that a template cannot contain, and notes that the sandbox is
+  /// up. Returns the object with the note.
+  [[nodiscard]] Task<Result<kube::Object>> greet(ClaimView view, bool is_new, std::string lost_with,
+                                                 SteadyTime deadline);
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
   [[nodiscard]] Task<Result<bool>> stop_again(kube::Object object, std::chrono::milliseconds patience);
-  [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object, Removal how);
+  /// Returns the suspended Sandbox. `lost_with` is noted (noted_pod.hpp).
+  [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object, std::string lost_with, Removal how);
   /// Resumes a suspended object; `sandbox` is its Sandbox.
-  [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, SteadyTime deadline,
-                                             Progress progress);
+  [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::string lost_with,
+                                             SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<Sandbox>> make(ClaimPlan plan, SteadyTime deadline, Progress progress);
   /// Removes the object with that mark (creation_mark.hpp), if there is one.
   [[nodiscard]] Task<Result<bool>> withdraw(std::string name, std::string creation, std::chrono::milliseconds patience);

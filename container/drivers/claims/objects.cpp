@@ -9,6 +9,7 @@
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_end.hpp"
+#include "container/drivers/claims/noted_pod.hpp"
 #include "container/kube/objects/pod.hpp"
 #include "container/net/time.hpp"
 
@@ -291,6 +292,9 @@ Sandbox describe_claim(const Object& object) {
     sandbox.details["managed_by"] = manager.empty() ? "somebody else" : manager;
   }
   sandbox.details["object"] = object.name();
+  if (const auto noted = noted_pod(object); noted && sandbox.state == SandboxState::running) {
+    if (!noted->lost_with.empty()) sandbox.reason = began_anew(noted->lost_with);
+  }
   if (is_claim(object)) {
     if (std::string name = sandbox_name(object); !name.empty()) sandbox.details["sandbox"] = std::move(name);
     if (!spec.pod.pool.empty()) sandbox.details["pool"] = spec.pod.pool;

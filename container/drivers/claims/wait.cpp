@@ -54,32 +54,37 @@ Error removed_meanwhile(const Object& object) {
                           object.text({"kind"}) + " " + object.name() + " was removed while skiff waited for it");
 }
 
+/// The result of the wait, if the object shows one. `generation`: that of the spec that is waited for.
+std::optional<Result<Object>> outcome_in(const Object& now, std::int64_t generation) {
+  if (is_outdated(now, generation)) return std::nullopt;
+  const ClaimVerdict verdict = judge_claim(now);
+  const bool has_sandbox = !is_claim(now) || !sandbox_name(now).empty();
+  if (verdict.state == SandboxState::running && has_sandbox) return now;
+  if (verdict.rejected) {
+    const bool is_quota = verdict.reason.contains("exceeded quota");
+    return std::unexpected{bring_up_failure(is_quota ? FailureReason::quota : FailureReason::admission,
+                                            "agent-sandbox refuses it: " + verdict.reason)};
+  }
+  const bool is_over = verdict.state == SandboxState::ended || verdict.state == SandboxState::failed;
+  if (is_over) return std::unexpected{bring_up_failure(FailureReason::exited, verdict.reason)};
+  return std::nullopt;
+}
+
+std::int64_t generation_of(const Object& object) {
+  return object.integer({"metadata", "generation"}).value_or(0);
+}
+
+/// `object` shows no outcome.
 Task<> watch_object(kube::Client* client, kube::Resource resource, Object object, Finding* finding) {
-  const std::int64_t generation = object.integer({"metadata", "generation"}).value_or(0);
   kube::Watch watch{client, only(resource, object, object.name(), object.resource_version())};
-  Object now = object;
   for (;;) {
-    if (!is_outdated(now, generation)) {
-      const ClaimVerdict verdict = judge_claim(now);
-      const bool has_sandbox = !is_claim(now) || !sandbox_name(now).empty();
-      if (verdict.state == SandboxState::running && has_sandbox) co_return finding->settle(std::move(now));
-      if (verdict.rejected) {
-        const bool is_quota = verdict.reason.contains("exceeded quota");
-        co_return finding->settle(
-            std::unexpected{bring_up_failure(is_quota ? FailureReason::quota : FailureReason::admission,
-                                             "agent-sandbox refuses it: " + verdict.reason)});
-      }
-      const bool is_over = verdict.state == SandboxState::ended || verdict.state == SandboxState::failed;
-      if (is_over) {
-        co_return finding->settle(std::unexpected{bring_up_failure(FailureReason::exited, verdict.reason)});
-      }
-    }
     auto event = co_await watch.next();
     if (!event) co_return finding->settle(std::unexpected{std::move(event.error())});
     const bool is_gone = (*event).kind == WatchEvent::Kind::deleted || event->objects.empty() ||
                          event->objects.front().uid() != object.uid();
     if (is_gone) co_return finding->settle(std::unexpected{removed_meanwhile(object)});
-    now = std::move(event->objects.front());
+    auto outcome = outcome_in(event->objects.front(), generation_of(object));
+    if (outcome) co_return finding->settle(std::move(*outcome));
   }
 }
 
@@ -107,9 +112,11 @@ Task<> watch_pod(kube::Client* client, Object object, SteadyTime deadline, Progr
 
 Task<Result<Object>> wait_for_claim(kube::Client* client, kube::Resource resource, Object object, SteadyTime deadline,
                                     Progress progress) {
+  progress(Phase::scheduling, "");
+  // An object that is as it is wanted may never change, and a watcher cannot end before all of them have begun.
+  if (auto outcome = outcome_in(object, generation_of(object))) co_return std::move(*outcome);
   TaskGroup watchers{co_await boost::asio::this_coro::executor};
   Finding finding{.outcome = {}, .watchers = &watchers};
-  progress(Phase::scheduling, "");
   auto watch = [&](this auto) -> Task<> {
     watchers.spawn("watch the claim", watch_object(client, resource, object, &finding));
     watchers.spawn("watch its pod", watch_pod(client, object, deadline, progress, &finding));

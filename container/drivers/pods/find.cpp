@@ -193,11 +193,7 @@ std::string loss_of(const KnownPod& known) {
   const Sandbox before = describe_known(known);
   // An interrupted start has stopped it again.
   if (!before.was_broken) return known.record->was_up ? std::string{} : known.record->lost_with;
-  for (const std::string& text : known.record->spec.pod.volumes) {
-    const auto volume = parse_volume(text);
-    if (volume && (volume->kind == Volume::Kind::own || volume->kind == Volume::Kind::claim)) return {};
-  }
-  return before.reason;
+  return keeps_files(known.record->spec) ? std::string{} : before.reason;
 }
 
 Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {

@@ -241,7 +241,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   if (sandbox.state != SandboxState::running) return sandbox;
   sandbox.address = pod->address;
   if (sandbox.reason.empty() && !record.lost_with.empty()) {
-    sandbox.reason = "it began anew, without the files that no volume keeps: " + record.lost_with;
+    sandbox.reason = began_anew(record.lost_with);
   }
   if (record.spec.pod.service != ServiceKind::none) {
     const std::string service = service_name(config_map.name());

@@ -41,11 +41,7 @@ bool fulfils(const Sandbox& sandbox, const RemovalPrecondition& precondition) {
 
 /// True if a stopped sandbox keeps its files: always on this machine; in a Pod only on volumes.
 bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
-  if (driver.name() == "local") return true;
-  return std::ranges::any_of(spec.pod.volumes, [](const std::string& text) {
-    const auto volume = parse_volume(text);
-    return volume && (volume->kind == Volume::Kind::own || volume->kind == Volume::Kind::claim);
-  });
+  return driver.name() == "local" || keeps_files(spec);
 }
 
 Error would_lose_files(std::string field) {

@@ -2,61 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/container/cluster/fake_cluster.hpp"
-#include "tests/container/cluster/manifest_context.hpp"
+#include "tests/container/drivers/claims/claimed_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
 namespace {
 
+using fakes::ClaimedCluster;
 using fakes::FakeAnswer;
-using fakes::FakeApiServer;
-using fakes::FakeCluster;
 using fakes::FakeRequest;
 using kube::Object;
 using nlohmann::json;
 using namespace std::chrono_literals;
-
-/// A cluster with agent-sandbox, of whose controller nothing but the state that it left is there.
-struct ClaimedCluster {
-  explicit ClaimedCluster(Executor executor) : fake{executor}, driver{fake.cluster.get(), fakes::through_the_proxy()} {
-    fake.server.served = {{"agents.x-k8s.io/v1beta1", {"sandboxes"}},
-                          {"extensions.agents.x-k8s.io/v1beta1", {"sandboxclaims", "sandboxwarmpools"}}};
-  }
-  Task<> begin() { (void)(co_await fake.cluster->signing_key(true)).value(); }
-  Task<> stop() {
-    co_await driver.close();
-    co_await fake.stop();
-  }
-  /// A bare Sandbox that runs, with its Pod.
-  Object put_bare(const std::string& name) {
-    ManifestContext context = test::manifest_context();
-    context.namespace_name = "default";
-    SandboxSpec spec = fakes::plain_spec(name);
-    spec.lease.ttl = 60s;
-    Object sandbox = create_sandbox(spec, context, SandboxApi::v1beta1, std::nullopt).value();
-    sandbox.json["metadata"]["namespace"] = "default";
-    put_ready(sandbox, "True");
-    Object pod = Object::make(kube::kPods, "default", pod_name(sandbox));
-    pod.json["metadata"]["labels"] = sandbox.json["spec"]["podTemplate"]["metadata"]["labels"];
-    pod.json["spec"] = sandbox.json["spec"]["podTemplate"]["spec"];
-    FakeApiServer::make_ready(pod.json);
-    fake.server.put(kube::kPods, std::move(pod));
-    return fake.server.put(kube::kSandboxes, std::move(sandbox));
-  }
-  static void put_ready(Object& object, std::string_view status, std::string_view reason = "DependenciesReady") {
-    object.json["status"]["conditions"] =
-        json::array({{{"type", "Ready"}, {"status", status}, {"reason", reason}, {"message", ""}}});
-  }
-  [[nodiscard]] json sandbox_says(std::string_view pointer) const {
-    const auto object = fake.server.find(kube::kSandboxes, "default", "skiff-box");
-    const json::json_pointer at{std::string{pointer}};
-    return object && object->json.contains(at) ? object->json.at(at) : json{};
-  }
-
-  FakeCluster fake;
-  ClaimDriver driver;
-};
 
 CO_TEST(ClaimDriver, SaysWhatIsMissingWithoutAgentSandbox, ClaimedCluster& on) {
   on.fake.server.served.clear();
@@ -160,17 +117,8 @@ CO_TEST(ClaimDriver, DoesNotWaitForTheEndOfASuccessor, ClaimedCluster& on) {
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
 }
 
-/// A claim that runs, with the label that a sandbox has.
-Object ready_claim(const std::string& name) {
-  ManifestContext context = test::manifest_context();
-  Object claim = create_claim(fakes::plain_spec(name), context, SandboxApi::v1beta1, {.pool = "warm"}, std::nullopt);
-  claim.json["metadata"]["namespace"] = "default";
-  ClaimedCluster::put_ready(claim, "True");
-  return claim;
-}
-
 CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject, ClaimedCluster& on) {
-  Object claim = ready_claim("box");
+  Object claim = fakes::ready_claim("box");
   claim.json["metadata"]["ownerReferences"] = json::array({{{"kind", "Workspace"}, {"name", "w"}, {"uid", "u"}}});
   on.fake.server.put(kube::kSandboxClaims, claim);
   auto found = co_await on.driver.get("box");
