@@ -29,6 +29,12 @@ bool names_another(const Destination& destination, const std::string& tenant) {
   return !destination.namespace_name.empty() && destination.namespace_name != tenant;
 }
 
+/// Names a tenant in the tokens of its previews. Tenants with the same mark are told apart by their secrets.
+std::string preview_mark(const std::string& tenant) {
+  constexpr std::size_t kLetters = 8;
+  return sha256_hex(tenant).substr(0, kLetters);
+}
+
 bool shows_bearer(const protocol::Headers& headers) {
   return !headers.contains("X-API-Key") && headers.contains("Authorization");
 }
@@ -43,7 +49,8 @@ std::string preview_giver(const ApiKey& key) {
 Task<Result<Previews>> Authorizer::previews(std::string tenant) {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   if (ring->token_secret.empty()) co_return fail(Errc::unauthenticated, "there are no API keys yet");
-  co_return Previews::create({derived_secret(ring->token_secret, "previews/" + tenant)});
+  ++derived_;
+  co_return Previews::create({derived_secret(ring->token_secret, "previews/" + tenant)}, preview_mark(tenant));
 }
 
 Task<Result<std::optional<Authorizer::Admitted>>> Authorizer::by_key(const protocol::HttpRequest* request,
@@ -128,14 +135,14 @@ Task<Result<std::optional<Giver>>> Authorizer::giver_of(SandboxRef of, Previews:
 
 Task<Result<std::optional<Authorizer::Admitted>>> Authorizer::by_preview(const protocol::HttpRequest* request,
                                                                          const Destination* destination, bool is_tls) {
+  SKIFF_CO_TRY(const auto tokens, Previews::tokens_of(*request, *destination, is_tls));
+  if (tokens.all.empty()) co_return std::nullopt;
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
-  std::optional<Error> refusal;
   for (const std::string& tenant : all) {
+    if (!tokens.name_tenant(preview_mark(tenant))) continue;
     SKIFF_CO_TRY(auto previews, co_await this->previews(tenant));
     auto shown = previews.shown(*request, *destination, is_tls, wall_now());
-    if (!shown) {
-      refusal = std::move(shown.error());
-    } else if (*shown) {
+    if (shown && *shown) {
       SandboxRef of{.tenant = tenant, .sandbox = destination->sandbox};
       SKIFF_CO_TRY(auto giver, co_await giver_of(std::move(of), (*shown)->given));
       if (!giver) co_return fail(Errc::unauthenticated, "what this preview was made for or with is gone");
@@ -146,7 +153,7 @@ Task<Result<std::optional<Authorizer::Admitted>>> Authorizer::by_preview(const p
       co_return admitted;
     }
   }
-  if (refusal) co_return std::unexpected{std::move(*refusal)};
+  if (tokens.is_link) co_return std::unexpected{Previews::invalid_link()};
   co_return std::nullopt;
 }
 

@@ -51,6 +51,9 @@ class Authorizer final : public Sandboxes {
   [[nodiscard]] Task<Result<protocol::Stream>> dial(SandboxRef of, std::uint16_t port) override;
   [[nodiscard]] Task<Result<>> start(SandboxRef of) override;
 
+  /// Number of tenants' secrets that were derived for previews so far.
+  [[nodiscard]] std::size_t derived() const noexcept { return derived_; }
+
   /// Forgets all known sandboxes, and frees what they hold.
   void forget() noexcept { known_.clear(); }
 
@@ -59,7 +62,8 @@ class Authorizer final : public Sandboxes {
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_key(const protocol::HttpRequest* request,
                                                              const Destination* destination);
   [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Destination* destination);
-  /// The tenant of the sandbox for which the request was signed.
+  /// The tenant of the sandbox for which the request was signed. E2B's SDKs sign with the access token alone, so a
+  /// signature does not name the tenant, and the sandbox is looked for at each of them.
   [[nodiscard]] Task<Result<std::optional<std::string>>> signed_for(const protocol::HttpRequest* request,
                                                                     const Destination* destination);
   [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request,
@@ -79,6 +83,7 @@ class Authorizer final : public Sandboxes {
   KnownSandboxes known_;
   FairSemaphore looks_;
   Shares looking_{kMostWaiting};
+  std::size_t derived_ = 0;
 };
 
 }  // namespace skiff::container::serve

@@ -32,7 +32,7 @@ protocol::HttpRequest request_for(std::string_view host, std::string_view target
 /// Where a request goes is written in one way: what was understood, said again by a host, is understood as the same. No
 /// request but one with a signed token is let in by a preview.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const auto previews = Previews::create({std::string(32, 'k')});
+  static const auto previews = Previews::create({std::string(32, 'k')}, "t1");
   const std::string_view bytes{reinterpret_cast<const char*>(data), size};
   const auto end = protocol::HeadScanner{{.header_bytes = 4096, .target_bytes = 4096}}.scan(bytes);
   if (!end || *end == 0) return 0;

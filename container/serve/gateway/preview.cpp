@@ -31,15 +31,15 @@ constexpr std::size_t kMacSize = 32;
 constexpr std::size_t kMostEndDigits = 12;
 /// Most cookies of this name that are tried: another sandbox's page below the same domain can set cookies of this name
 /// for all of them.
-constexpr int kMostCookies = 8;
+constexpr std::size_t kMostCookies = 8;
 
 using Mac = std::array<unsigned char, kMacSize>;
 
-/// `claims`: END.RECORD.BY
+/// `claims`: END.RECORD.BY.TENANT
 Mac mac_of(std::string_view key, std::string_view kind, std::string_view sandbox, std::uint16_t port,
            std::string_view claims) {
   // No part contains a line feed, so the text is unambiguous.
-  std::string text{"skiff preview 2\n"};
+  std::string text{"skiff preview 3\n"};
   text.append(kind).append(1, '\n').append(sandbox).append(1, '\n').append(std::to_string(port));
   text.append(1, '\n').append(claims);
   Mac mac{};
@@ -47,14 +47,6 @@ Mac mac_of(std::string_view key, std::string_view kind, std::string_view sandbox
   ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
          text.size(), mac.data(), &size);
   return mac;
-}
-
-std::string token_of(std::string_view key, std::string_view kind, std::string_view sandbox, std::uint16_t port,
-                     WallTime ends, const Previews::Given& given) {
-  const std::string claims = std::to_string(std::chrono::floor<seconds>(ends).time_since_epoch().count()) + "." +
-                             given.record + "." + given.by;
-  const Mac mac = mac_of(key, kind, sandbox, port, claims);
-  return claims + "." + protocol::encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
 }
 
 /// Calls `each(name, value, pair)` for the pairs of a Cookie field (RFC 6265, 4.2.1).
@@ -115,25 +107,34 @@ protocol::HttpResponse redirect_with(const protocol::HttpRequest& request, std::
 
 }  // namespace
 
-Result<Previews> Previews::create(std::vector<std::string> keys) {
+Result<Previews> Previews::create(std::vector<std::string> keys, std::string mark) {
   if (keys.empty()) return fail(Errc::invalid_field, "previews need a key");
   if (std::ranges::any_of(keys, [](const std::string& key) { return key.size() < kShortestKey; })) {
     return fail(Errc::invalid_field, "a key of previews has at least " + std::to_string(kShortestKey) + " bytes");
   }
-  return Previews{std::move(keys)};
+  return Previews{std::move(keys), std::move(mark)};
+}
+
+std::string Previews::token_of(std::string_view kind, std::string_view sandbox, std::uint16_t port, WallTime ends,
+                               const Given& given) const {
+  const std::string claims = std::to_string(std::chrono::floor<seconds>(ends).time_since_epoch().count()) + "." +
+                             given.record + "." + given.by + "." + mark_;
+  const Mac mac = mac_of(keys_.front(), kind, sandbox, port, claims);
+  return claims + "." + protocol::encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
 }
 
 std::string Previews::parameter(std::string_view sandbox, std::uint16_t port, WallTime ends, const Given& given) const {
-  return std::string{kParameter} + "=" + token_of(keys_.front(), kLink, sandbox, port, ends, given);
+  return std::string{kParameter} + "=" + token_of(kLink, sandbox, port, ends, given);
 }
 
 std::optional<Previews::Shown> Previews::read(std::string_view token, std::string_view kind,
                                               const Destination& destination, WallTime now) const {
   const std::size_t last = token.rfind('.');
-  if (last == std::string_view::npos || std::ranges::count(token, '.') != 3) return std::nullopt;
+  if (last == std::string_view::npos || std::ranges::count(token, '.') != 4) return std::nullopt;
   const std::string_view claims = token.substr(0, last);
   const std::size_t dot = claims.find('.');
   const std::size_t second = claims.find('.', dot + 1);
+  const std::size_t third = claims.find('.', second + 1);
   if (dot == 0 || dot > kMostEndDigits) return std::nullopt;
   const std::string_view end_text = claims.substr(0, dot);
   std::int64_t end_count = 0;
@@ -150,13 +151,25 @@ std::optional<Previews::Shown> Previews::read(std::string_view token, std::strin
   if (!matches || now >= ends) return std::nullopt;
   return Shown{.ends = ends,
                .given = {.record = std::string{claims.substr(dot + 1, second - dot - 1)},
-                         .by = std::string{claims.substr(second + 1)}}};
+                         .by = std::string{claims.substr(second + 1, third - second - 1)}}};
 }
 
-Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpRequest& request,
-                                                       const Destination& destination, bool secure,
-                                                       WallTime now) const {
-  if (destination.by != NamedBy::host) return std::nullopt;
+Error Previews::invalid_link() {
+  return {.code = Errc::unauthenticated, .message = "the link of this preview is invalid or has expired"};
+}
+
+bool Previews::Tokens::name_tenant(std::string_view mark) const {
+  return std::ranges::any_of(all, [mark](std::string_view token) {
+    const std::string_view claims = token.substr(0, token.rfind('.'));
+    const std::size_t last = claims.rfind('.');
+    return last != std::string_view::npos && claims.substr(last + 1) == mark;
+  });
+}
+
+Result<Previews::Tokens> Previews::tokens_of(const protocol::HttpRequest& request, const Destination& destination,
+                                             bool secure) {
+  Tokens tokens;
+  if (destination.by != NamedBy::host) return tokens;
   const auto is_ours = [](const protocol::Target::Parameter& one) { return one.name == kParameter; };
   if (const auto found = std::ranges::find_if(request.target.query, is_ours); found != request.target.query.end()) {
     if (std::ranges::count_if(request.target.query, is_ours) > 1) {
@@ -165,24 +178,34 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
     if (request.method != "GET" && request.method != "HEAD") {
       return fail(Errc::invalid_request, "a preview's link must be opened with GET", std::string{kParameter});
     }
-    auto link = read(found->value, kLink, destination, now);
-    if (!link) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
-    const std::string cookie =
-        token_of(keys_.front(), kCookie, destination.sandbox, destination.port, link->ends, link->given);
-    link->redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(link->ends - now));
-    return link;
+    return Tokens{.is_link = true, .all = {found->value}};
   }
-  if (!is_from_its_own_page(request, secure)) return std::nullopt;
-  std::optional<Shown> found;
-  int tried = 0;
+  if (!is_from_its_own_page(request, secure)) return tokens;
   for (const auto [name, value] : request.headers) {
     if (!protocol::same_text(name, "Cookie")) continue;
     for_each_cookie(value, [&](std::string_view cookie, std::string_view token, std::string_view) {
-      if (cookie != (secure ? kSecureCookie : kPlainCookie) || found || ++tried > kMostCookies) return;
-      found = read(token, kCookie, destination, now);
+      if (cookie != (secure ? kSecureCookie : kPlainCookie) || tokens.all.size() == kMostCookies) return;
+      tokens.all.push_back(token);
     });
   }
-  return found;
+  return tokens;
+}
+
+Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpRequest& request,
+                                                       const Destination& destination, bool secure,
+                                                       WallTime now) const {
+  SKIFF_TRY(const auto tokens, tokens_of(request, destination, secure));
+  for (const std::string_view token : tokens.all) {
+    auto found = read(token, tokens.is_link ? kLink : kCookie, destination, now);
+    if (!found) continue;
+    if (tokens.is_link) {
+      const std::string cookie = token_of(kCookie, destination.sandbox, destination.port, found->ends, found->given);
+      found->redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(found->ends - now));
+    }
+    return found;
+  }
+  if (tokens.is_link) return std::unexpected{invalid_link()};
+  return std::nullopt;
 }
 
 void remove_preview_cookie(protocol::Headers& fields) {

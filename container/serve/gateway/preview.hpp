@@ -21,15 +21,31 @@ namespace skiff::container::serve {
 /// 5.3).
 ///
 /// A token contains its end, the record for which and the key with which it was created: the caller of `shown` checks
-/// that both still exist. The sandbox and port are those of the request's host. Tokens are signed with HMAC-SHA256 (RFC
-/// 2104) and compared in constant time. A token of a URL is not valid as a cookie, nor the other way round.
+/// that both still exist. It also names the tenant by a mark, so that only that tenant's key is needed to verify it.
+/// The sandbox and port are those of the request's host. Tokens are signed with HMAC-SHA256 (RFC 2104) and compared in
+/// constant time. A token of a URL is not valid as a cookie, nor the other way round.
 class Previews {
  public:
   static constexpr std::size_t kShortestKey = 32;
 
   /// The first key signs; signatures of all keys are accepted. invalid_field without a key, or for one with less than
-  /// `kShortestKey` bytes.
-  [[nodiscard]] static Result<Previews> create(std::vector<std::string> keys);
+  /// `kShortestKey` bytes. `mark`: names the tenant in the tokens; a word without a dot.
+  [[nodiscard]] static Result<Previews> create(std::vector<std::string> keys, std::string mark);
+
+  /// The tokens of a request, before any of them is verified.
+  struct Tokens {
+    bool is_link = false;  ///< the token is in the URL; otherwise they are cookies
+    std::vector<std::string_view> all = {};
+    /// True if one of the tokens names the tenant with this mark.
+    [[nodiscard]] bool name_tenant(std::string_view mark) const;
+  };
+  /// Finds the tokens of a request, which must outlive them; none for a request that is not destination by its host,
+  /// or comes from a page of another origin. `secure`: the browser uses https. invalid_request for a token in the URL
+  /// that is repeated, or if the request is neither GET nor HEAD.
+  [[nodiscard]] static Result<Tokens> tokens_of(const protocol::HttpRequest& request, const Destination& destination,
+                                                bool secure);
+  /// The error for a token in the URL that is not valid: unauthenticated.
+  [[nodiscard]] static Error invalid_link();
 
   /// The record and key on which a preview depends. Both are words without a dot.
   struct Given {
@@ -55,11 +71,14 @@ class Previews {
                                                    bool secure, WallTime now) const;
 
  private:
-  explicit Previews(std::vector<std::string> keys) : keys_{std::move(keys)} {}
+  Previews(std::vector<std::string> keys, std::string mark) : keys_{std::move(keys)}, mark_{std::move(mark)} {}
+  [[nodiscard]] std::string token_of(std::string_view kind, std::string_view sandbox, std::uint16_t port, WallTime ends,
+                                     const Given& given) const;
   [[nodiscard]] std::optional<Shown> read(std::string_view token, std::string_view kind, const Destination& destination,
                                           WallTime now) const;
 
   std::vector<std::string> keys_;
+  std::string mark_;
 };
 
 /// Removes the preview's cookie from the fields of a request to a sandbox, and keeps the other cookies.

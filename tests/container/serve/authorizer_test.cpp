@@ -71,5 +71,31 @@ CO_TEST(Authorizer, LooksForNoSandboxTwiceBecauseOfASignature, AuthorizerFixture
   EXPECT_LT(on.tenants.hosted.gets, 3 * kTenantsOfDoor) << "of ten requests, the first has looked";
 }
 
+CO_TEST(Authorizer, DerivesTheSecretOfNoTenantWhomAPreviewDoesNotName, AuthorizerFixture& on) {
+  const WallTime ends = wall_now() + std::chrono::hours{1};
+  const Previews theirs = (co_await on.authorizer.previews("t7")).value();
+  const std::string link = theirs.parameter("s01abc", 3000, ends, {.record = "0123456789abcdef", .by = "account"});
+  const std::size_t before = on.authorizer.derived();
+  const auto refusal = [&](const std::string& target, std::string cookie = {}) -> Task<Errc> {
+    protocol::HttpRequest request;
+    request.method = "GET";
+    request.host = "3000-s01abc.boxes.example.com";
+    request.target_text = target;
+    request.target = protocol::Target::parse(target).value();
+    if (!cookie.empty()) request.headers.add("Cookie", "skiff-preview=" + cookie);
+    const Destination destination{
+        .sandbox = "s01abc", .namespace_name = {}, .port = 3000, .by = NamedBy::host, .source = "192.0.2.1"};
+    auto admitted = co_await on.authorizer.admit(&request, &destination, false);
+    co_return admitted ? Errc::internal : admitted.error().code;
+  };
+  EXPECT_EQ(co_await refusal("/"), Errc::unauthenticated);
+  EXPECT_EQ(co_await refusal("/?skiff-preview=1.2.3.00000000." + std::string(43, 'A')), Errc::unauthenticated);
+  EXPECT_EQ(co_await refusal("/?skiff-preview=1.2.3." + std::string(43, 'A')), Errc::unauthenticated) << "an old link";
+  EXPECT_EQ(co_await refusal("/", "1.2.3.00000000." + std::string(43, 'A')), Errc::unauthenticated);
+  EXPECT_EQ(on.authorizer.derived(), before);
+  EXPECT_EQ(co_await refusal("/?" + link), Errc::sandbox_not_found) << "it is valid, and its sandbox is gone";
+  EXPECT_EQ(on.authorizer.derived(), before + 1);
+}
+
 }  // namespace
 }  // namespace skiff::container::serve

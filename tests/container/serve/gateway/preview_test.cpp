@@ -48,7 +48,7 @@ std::string outcome(const Previews& previews, const Asked& asked) {
 }
 
 Previews previews_with(std::vector<std::string> keys = {kPreviewKey}) {
-  auto made = Previews::create(std::move(keys));
+  auto made = Previews::create(std::move(keys), "t1");
   EXPECT_TRUE(made.has_value());
   return std::move(*made);
 }
@@ -66,9 +66,27 @@ std::string cookie_of(const Previews& previews, bool secure = true) {
 }
 
 TEST(Previews, NeedAKeyThatNobodyGuesses) {
-  EXPECT_FALSE(Previews::create({}).has_value());
-  EXPECT_FALSE(Previews::create({std::string(31, 'k')}).has_value());
-  EXPECT_FALSE(Previews::create({kPreviewKey, ""}).has_value());
+  EXPECT_FALSE(Previews::create({}, "t1").has_value());
+  EXPECT_FALSE(Previews::create({std::string(31, 'k')}, "t1").has_value());
+  EXPECT_FALSE(Previews::create({kPreviewKey, ""}, "t1").has_value());
+}
+
+TEST(Previews, NameTheirTenantInTheirTokens) {
+  const Previews previews = previews_with();
+  const std::string cookie = cookie_of(previews);
+  for (const std::string& head : {"GET /?" + link_of(previews) + " HTTP/1.1\r\n",
+                                  "GET / HTTP/1.1\r\nCookie: __Host-skiff-preview=1.2.3; " + cookie + "\r\n"}) {
+    const auto request =
+        protocol::parse_request_head(head + "Host: " + host_of("s01abc", 3000, kPreviewDomain) + "\r\n\r\n", 4000);
+    ASSERT_TRUE(request.has_value()) << head;
+    const auto destination = destination_of(*request, kPreviewDomain);
+    ASSERT_TRUE(destination && *destination) << head;
+    const auto tokens = Previews::tokens_of(*request, **destination, true);
+    ASSERT_TRUE(tokens.has_value()) << head;
+    EXPECT_TRUE(tokens->name_tenant("t1")) << head;
+    EXPECT_FALSE(tokens->name_tenant("t2")) << head;
+    EXPECT_FALSE(tokens->name_tenant("")) << head;
+  }
 }
 
 TEST(Previews, TurnALinkIntoACookie) {
