@@ -4,18 +4,16 @@
 # docker build -t skiff-work --target work .   Debian with Python, Node.js and git for agents to work in
 # docker build -t sandbox --target kubebox .   the same for Pods that kubebox's manager makes: its clients' protocol on port 80
 # docker build -t skiff --target launcher .    the launcher, for jobs in a cluster (deploy/)
-# docker build -t skiff --target serve .       the same program with the C library and nothing else: a server (deploy/serve)
+# docker build -t skiff --target serve .       the same, with the port of `skiff serve` (deploy/serve)
 #
 # Tags move. For a build that can be repeated name digests, as `docker buildx imagetools inspect debian:12` shows them:
-# docker build --build-arg DEBIAN=debian:12@sha256:... --build-arg DEBIAN_SLIM=... --build-arg NODE=... .
+# docker build --build-arg DEBIAN=debian:12@sha256:... --build-arg NODE=... .
 #
 # Binaries that are built already (`make build`) save the first stages:
 # docker build --build-context build-skiffd=DIR .                    with DIR/out/skiffd
 # docker build --build-context build-skiff=DIR --target launcher .   with DIR/out/{skiff,ca-certificates.crt}; also serve
 ARG DEBIAN=debian:12
-ARG DEBIAN_SLIM=debian:12-slim
 ARG NODE=node:22-bookworm-slim
-ARG DISTROLESS=gcr.io/distroless/base-nossl-debian12
 
 FROM ${DEBIAN} AS tools
 WORKDIR /src
@@ -63,8 +61,7 @@ ENV SKIFF_DIALECT=kubebox SKIFF_PRINT_TOKEN=true
 USER 1000:1000
 EXPOSE 80
 
-# skiff resolves names, which takes glibc's shared libraries.
-FROM ${DEBIAN_SLIM} AS launcher
+FROM scratch AS launcher
 COPY LICENSE NOTICE /licenses/
 # Where its OpenSSL looks: the authorities of servers that are not a cluster's own.
 COPY --from=build-skiff /out/ca-certificates.crt /usr/lib/ssl/cert.pem
@@ -72,13 +69,8 @@ COPY --from=build-skiff /out/skiff /usr/local/bin/skiff
 USER 1000:1000
 ENTRYPOINT ["/usr/local/bin/skiff"]
 
-FROM ${DISTROLESS} AS serve
-COPY LICENSE NOTICE /licenses/
-COPY --from=build-skiff /out/ca-certificates.crt /usr/lib/ssl/cert.pem
-COPY --from=build-skiff /out/skiff /usr/local/bin/skiff
-USER 1000:1000
+FROM launcher AS serve
 EXPOSE 7080
-ENTRYPOINT ["/usr/local/bin/skiff"]
 
 FROM scratch AS skiffd
 COPY LICENSE NOTICE /licenses/

@@ -7,10 +7,10 @@
 
 namespace skiff::net {
 
-/// Resolves names with getaddrinfo(3) on a thread of `pool`. The call may block for as long as resolv.conf(5) says (30
-/// s with three dead servers) and cannot be interrupted. It returns all addresses in the order of RFC 6724. An address
-/// literal needs no thread. Errors: `not_found` for a name that does not exist, `io_error` when no name server
-/// answered.
+/// Resolves names with c-ares on a thread of `pool`: from hosts(5) and the servers of resolv.conf(5), in the order of
+/// nsswitch.conf(5), without the shared libraries that getaddrinfo(3) loads. A look-up ends after 30 s at the latest.
+/// It returns all addresses in the order of RFC 6724. An address literal needs no thread. Errors: `not_found` for a
+/// name that does not exist, `io_error` when no name server answered.
 [[nodiscard]] protocol::Resolver system_resolver(std::shared_ptr<BlockingPool> pool);
 
 }  // namespace skiff::net

@@ -183,7 +183,7 @@ TESTED_ELSEWHERE = {
     "runtime/health.cpp": "tests/integration drives it through the real binary",
     "runtime/process/install.cpp": "tests/integration drives it through the real binary",
     "runtime/serve.cpp": "tests/integration drives it through the real binary",
-    "runtime/link/static_terminate.cpp": "only for an exception that is a bug: tried by hand",
+    "base/link/static_terminate.cpp": "only for an exception that is a bug: tried by hand",
     "runtime/workload.cpp": "tests/integration drives it through the real binary",
     "sessions/command_end.cpp": "tests/sessions/command_test.cpp; it is the other half of sessions/command.cpp",
     "sessions/command_spec.cpp": "tests/integration drives it through the real binary",

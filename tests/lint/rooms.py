@@ -22,6 +22,7 @@ ARROWS = {
     "base/async": (("base", "base/log"), "tasks, events, timers, deadlines, channels, semaphores, pools of threads"),
     "base/bytes": (("base",), "hex, decimal numbers, SHA-2, gzip, slices of shared bytes, trimming"),
     "base/log": (("base", "base/bytes"), "the program's own log"),
+    "base/link": (("base/log",), "what makes the static programs small and whole"),
     "base/settings": (("base",), "the settings engine: typed rows for flags, variables and files"),
 
     "protocol": ((), ""),
@@ -72,7 +73,6 @@ ARROWS = {
     "runtime/dialects/*": (("runtime", "runtime/process", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects"), "a protocol of other clients, translated to sessions, commands and files"),
     "runtime/dialects/e2b": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b/files"), "E2B's sandbox protocol, translated to sessions and commands"),
     "runtime/dialects/e2b/files": (("runtime", "runtime/auth", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b"), "its files and watches"),
-    "runtime/link": ((), "what makes the static binary small and whole"),
 
     "container": ((ALL,), "skiff: main"),
     "container/process": ((), "starting a program on this machine"),

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
 
 namespace skiff::container {
 
@@ -210,13 +213,23 @@ std::vector<Setting> option_rows(Options& options) {
   };
 }
 
-std::string default_owner() {
-  std::string owner = "unknown";
-  if (const passwd* user = ::getpwuid(::geteuid()); user != nullptr) {
-    owner = user->pw_name;
-  } else {
-    owner = std::to_string(::geteuid());
+namespace {
+
+/// The name of the user in passwd(5); else the value of USER, or the number. getpwuid(3) needs shared libraries.
+std::string user_name() {
+  const uid_t uid = ::geteuid();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen("/etc/passwd", "re"), &std::fclose};
+  while (const passwd* const user = file ? ::fgetpwent(file.get()) : nullptr) {
+    if (user->pw_uid == uid) return user->pw_name;
   }
+  const char* const name = std::getenv("USER");
+  return name != nullptr && *name != 0 ? std::string{name} : std::to_string(uid);
+}
+
+}  // namespace
+
+std::string default_owner() {
+  std::string owner = user_name();
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) == 0 && host[0] != 0) owner += std::string{"@"} + host.data();
   return owner;

@@ -1,11 +1,13 @@
+#include <errno.h>
 #include <netdb.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* For the fully static skiffd only. libcrypto and Asio refer to glibc's name resolution and to dlopen, which in a
-   static program need the shared libraries of the very glibc it was built with: in somebody else's image they crash or
-   hang. skiffd uses neither (it listens on address literals and loads no modules), so these definitions take their
-   place, drop some 150 KB of resolver, and make any use that creeps in fail plainly. */
+/* For the static programs only. libcrypto and Asio refer to glibc's name resolution and to dlopen, which in a static
+   program need the shared libraries of the very glibc it was built with: in somebody else's image they crash or hang.
+   skiffd listens on address literals, skiff resolves names with c-ares (container/net/resolver.hpp), and neither loads
+   modules. So these definitions take their place, drop some 150 KB of resolver, and make any use that creeps in fail
+   plainly. */
 
 int getaddrinfo(const char* restrict name, const char* restrict service, const struct addrinfo* restrict hints,
                 struct addrinfo** restrict result) {
@@ -27,6 +29,19 @@ int getnameinfo(const struct sockaddr* restrict address, socklen_t length, char*
 struct hostent* gethostbyname(const char* name) {
   (void)name;
   return NULL;
+}
+
+/* c-ares: names of services, which skiff gives as numbers. */
+struct servent* getservbyname(const char* name, const char* protocol) {
+  (void)name, (void)protocol;
+  return NULL;
+}
+
+int getservbyport_r(int port, const char* restrict protocol, struct servent* restrict entry, char* restrict buffer,
+                    size_t size, struct servent** restrict result) {
+  (void)port, (void)protocol, (void)entry, (void)buffer, (void)size;
+  *result = NULL;
+  return ENOENT;
 }
 
 /* libc.a's own dlopen is part of every static program, so it can't be defined again: the linker renames the calls

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -5,7 +6,7 @@
 
 #include "base/log/log.hpp"
 
-/// For the fully static skiffd only: replaces libstdc++'s handler of uncaught exceptions, which includes the demangler
+/// For the static programs only: replaces libstdc++'s handler of uncaught exceptions, which includes the demangler
 /// (47 KB).
 namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): libstdc++'s name
 
@@ -20,9 +21,9 @@ void __verbose_terminate_handler() {  // NOLINT(bugprone-reserved-identifier)
       std::rethrow_exception(current);
     } catch (const std::exception& exception) {
       what = exception.what();
-      std::fprintf(stderr, "skiffd: terminated: %s: ", typeid(exception).name());
+      std::fprintf(stderr, "%s: terminated: %s: ", ::program_invocation_short_name, typeid(exception).name());
     } catch (...) {
-      std::fputs("skiffd: terminated: ", stderr);
+      std::fprintf(stderr, "%s: terminated: ", ::program_invocation_short_name);
     }
   }
   std::fprintf(stderr, "%s\n", what);
