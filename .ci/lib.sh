@@ -18,6 +18,12 @@ go_version=1.26.8
 # What comes from PyPI, in an environment of its own; another list of versions makes another one.
 python_tools=$cache/python-tools-$(sha256sum .ci/python-tools.txt | cut -c1-12)
 
+# What both programs are built of. Debian 12's own choice of Boost is 1.74, which is too old.
+boost=1.81
+[ "$(. /etc/os-release && echo "${VERSION_ID:-}")" != 13 ] || boost=1.83
+libraries=(libboost$boost-dev libboost-url$boost-dev nlohmann-json3-dev libssl-dev libre2-dev libzstd-dev zlib1g-dev libyaml-cpp-dev
+  libarchive-dev libacl1-dev libnghttp2-dev libprotozero-dev libc-ares-dev)
+
 say() { printf '==> %s\n' "$*"; }
 fail() {
   printf 'error: %s\n' "$*" >&2

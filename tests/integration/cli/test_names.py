@@ -39,7 +39,7 @@ SWITCH = "hosts: files dns\n"
 
 
 def run(tmp_path, *commands, table=()):
-    """What each command of skiff ended with: [status, stdout, stderr]."""
+    """Returns [status, stdout, stderr] of each command of skiff."""
     wrapper = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child"]
     if os.geteuid() != 0:
         wrapper[1:1] = ["--user", "--map-root-user"]

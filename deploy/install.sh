@@ -1,0 +1,61 @@
+#!/bin/sh
+# Installs skiff and skiffd: curl -fsSL .../install.sh | sh
+#   SKIFF_VERSION=X.Y.Z  another version than the newest     SKIFF_PREFIX=DIR  another place than ~/.local
+#   SKIFF_FROM=URL       a directory with the files of a release, https://... or file:///...
+# It needs no root. It verifies the archive against SHA256SUMS, and changes nothing when that fails.
+set -eu
+
+fail() {
+  printf 'install.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+prefix=${SKIFF_PREFIX:-$HOME/.local}
+home=https://forge.invalid/skiff/releases
+[ "$(uname -s)" = Linux ] || fail "the programs run on Linux; on $(uname -s) use a container image (docs/README.md)"
+case $(uname -m) in
+  x86_64 | amd64) arch=amd64 ;;
+  aarch64 | arm64) arch=arm64 ;;
+  *) fail "there is no release for $(uname -m): build it (README.md)" ;;
+esac
+if [ -n "${SKIFF_FROM:-}" ]; then
+  from=$SKIFF_FROM
+elif [ -n "${SKIFF_VERSION:-}" ]; then
+  from=$home/download/v$SKIFF_VERSION
+else
+  from=$home/latest/download
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+get() { # get FILE: from the release, into $work
+  if command -v curl >/dev/null; then
+    curl -fsSL --proto '=https,file' --retry 2 -o "$work/$1" "$from/$1" || fail "$from/$1 can't be fetched"
+  elif command -v wget >/dev/null; then
+    wget -q -O "$work/$1" "$from/$1" || fail "$from/$1 can't be fetched"
+  else
+    fail "curl or wget is needed"
+  fi
+}
+
+get SHA256SUMS
+line=$(grep -E "^[0-9a-f]{64}  skiff-[0-9.]+-linux-$arch\.tar\.gz\$" "$work/SHA256SUMS") || fail "SHA256SUMS has no archive for $arch"
+archive=${line#*  }
+get "$archive"
+(cd "$work" && printf '%s\n' "$line" | sha256sum -c - >/dev/null 2>&1) || fail "$archive is not what SHA256SUMS says: nothing was installed"
+tar -xzf "$work/$archive" -C "$work"
+base=$work/${archive%.tar.gz}
+
+mkdir -p "$prefix/bin" "$prefix/share"
+for program in skiff skiffd; do
+  # A new file each, so that a program that runs keeps its own.
+  cp "$base/bin/$program" "$prefix/bin/.$program.new"
+  mv -f "$prefix/bin/.$program.new" "$prefix/bin/$program"
+done
+cp -R "$base/share/." "$prefix/share/"
+printf 'installed %s in %s\n' "$("$prefix/bin/skiff" version)" "$prefix/bin"
+case ":$PATH:" in
+  *":$prefix/bin:"*) ;;
+  *) printf 'add it to PATH:  export PATH="%s/bin:%s"\n' "$prefix" "\$PATH" ;;
+esac

@@ -1,0 +1,195 @@
+"""Each file that .ci/release makes is used as its user would use it."""
+
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import yaml
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+ENVIRONMENT = {"PATH": os.environ["PATH"], "SOURCE_DATE_EPOCH": "1764200000", "LC_ALL": "C.UTF-8"}
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], **{"capture_output": True, "text": True, "timeout": 120, **options})
+
+
+def make(directory):
+    skiff, skiffd = os.environ["SKIFF"], os.environ["SKIFFD"]
+    run(sys.executable, TREE / ".ci/man_pages.py", directory / "man", skiff, skiffd, "2026-11-27", check=True)
+    run(sys.executable, TREE / ".ci/packages.py", directory, "amd64", check=True, env=ENVIRONMENT)
+    shutil.move(directory / "man", directory.parent / f"{directory.name}-man")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("dist"))
+
+
+def one(dist, pattern):
+    (file,) = dist.glob(pattern)
+    return file
+
+
+def test_checksums_and_provenance_name_every_file(dist):
+    sums = dict(reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {file.name for file in dist.iterdir()} - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((dist / name).read_bytes()).hexdigest() == digest, name
+    statement = json.loads(one(dist, "*.intoto.json").read_text())
+    subjects = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
+    assert subjects == {name: digest for name, digest in sums.items() if not name.endswith(".intoto.json")}
+
+
+def test_equal_inputs_make_equal_bytes(dist, tmp_path):
+    again = tmp_path / "dist"
+    again.mkdir()
+    assert (make(again) / "SHA256SUMS").read_text() == (dist / "SHA256SUMS").read_text()
+
+
+def test_the_archive_holds_programs_that_run_and_their_documents(dist, tmp_path):
+    with tarfile.open(one(dist, "skiff-*-linux-amd64.tar.gz")) as archive:
+        assert {(entry.uid, entry.uname, entry.mtime) for entry in archive} == {(0, "root", 1764200000)}
+        archive.extractall(tmp_path)
+    (base,) = tmp_path.iterdir()
+    for name in "skiff", "skiffd":
+        assert run(base / "bin" / name, "version", env={}).stdout.startswith(f"{name} ")
+    assert {"LICENSE", "NOTICE", "share", "bin"} == {path.name for path in base.iterdir()}
+
+
+@pytest.mark.parametrize("shell", ["dash", "busybox"])
+def test_the_installer_installs_what_the_checksums_name(dist, tmp_path, shell):
+    home = tmp_path / "home"
+    home.mkdir()
+    programs = tmp_path / "path"
+    programs.mkdir()
+    if shell == "busybox":  # as on Alpine
+        run("busybox", "--install", "-s", programs, check=True)
+        (programs / "curl").symlink_to(shutil.which("curl"))
+    path = str(programs) if shell == "busybox" else os.environ["PATH"]
+    line = ["busybox", "sh"] if shell == "busybox" else [shell]
+    variables = {"HOME": str(home), "PATH": path, "SKIFF_FROM": f"file://{dist}", "TMPDIR": str(tmp_path)}
+    done = run(shutil.which(line[0]), *line[1:], dist / "install.sh", env=variables)
+    assert done.returncode == 0, done.stderr
+    assert "installed skiff " in done.stdout and "add it to PATH" in done.stdout
+    hello = run(home / ".local/bin/skiff", "run", "--driver", "local", "--", "echo", "hello",
+                env={"HOME": str(home), "PATH": f"{home}/.local/bin:{os.environ['PATH']}"})
+    assert (hello.returncode, hello.stdout) == (0, "hello\n"), hello.stderr
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith("tmp.")] == []
+
+
+def test_the_installer_changes_nothing_when_a_file_is_not_the_right_one(dist, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(dist, copy)
+    archive = one(copy, "skiff-*-linux-amd64.tar.gz")
+    archive.write_bytes(archive.read_bytes()[:-1] + b"x")
+    home = tmp_path / "home"
+    home.mkdir()
+    done = run("sh", copy / "install.sh", env={"HOME": str(home), "PATH": os.environ["PATH"], "SKIFF_FROM": f"file://{copy}"})
+    assert done.returncode == 1 and "nothing was installed" in done.stderr
+    assert list(home.iterdir()) == []
+
+
+def test_the_debian_packages_install_and_go_without_a_trace(dist, tmp_path):
+    root = tmp_path / "root"
+    for directory in "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers":
+        (root / directory).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    (root / "var/lib/dpkg/available").touch()
+    before = {path for path in root.rglob("*") if "var/lib/dpkg" not in str(path)}
+    dpkg = ["dpkg", f"--root={root}", "--force-not-root", "--force-bad-path", f"--log={tmp_path}/log"]
+    done = run(*dpkg, "--install", one(dist, "skiff_*.deb"), one(dist, "skiffd_*.deb"))
+    assert done.returncode == 0, done.stderr
+    for name in "skiff", "skiffd":
+        assert run(root / "usr/bin" / name, "version", env={}).returncode == 0
+        assert run(*dpkg, "--verify", name).stdout == ""
+    assert (root / "lib/systemd/system/skiffd.service").exists()
+    assert gzip.decompress((root / "usr/share/man/man1/skiff.1.gz").read_bytes()).startswith(b".TH SKIFF 1")
+    assert run(*dpkg, "--purge", "skiff", "skiffd").returncode == 0
+    assert {path for path in root.rglob("*") if "var/lib/dpkg" not in str(path)} == before
+
+
+def layout_of(archive, directory):
+    """The index and the blobs of an OCI layout; each blob is what its name says."""
+    with tarfile.open(archive) as file:
+        file.extractall(directory)
+    blobs = {f"sha256:{path.name}": path.read_bytes() for path in (directory / "blobs/sha256").iterdir()}
+    for digest, data in blobs.items():
+        assert hashlib.sha256(data).hexdigest() == digest.removeprefix("sha256:")
+    assert json.loads((directory / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}
+    (named,) = json.loads((directory / "index.json").read_text())["manifests"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", named["annotations"]["org.opencontainers.image.ref.name"])
+    return named, blobs
+
+
+@pytest.mark.parametrize("name, program", [("skiffd", "skiffd"), ("skiff", "usr/local/bin/skiff")])
+def test_an_image_holds_the_program_and_its_licences(dist, tmp_path, name, program):
+    named, blobs = layout_of(one(dist, f"{name}-*-image.tar"), tmp_path / "layout")
+    (of_amd64,) = json.loads(blobs[named["digest"]])["manifests"]
+    assert of_amd64["platform"] == {"architecture": "amd64", "os": "linux"}
+    manifest = json.loads(blobs[of_amd64["digest"]])
+    config = json.loads(blobs[manifest["config"]["digest"]])
+    (layer,) = manifest["layers"]
+    unpacked = gzip.decompress(blobs[layer["digest"]])
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(unpacked).hexdigest()}"]
+    assert config["config"]["Entrypoint"] == [f"/{program}"] and config["config"]["User"] == "1000:1000"
+    with tarfile.open(one(dist, f"{name}-*-image.tar")) as file:
+        assert all(entry.uid == 0 for entry in file)
+    (tmp_path / "layer.tar").write_bytes(unpacked)
+    with tarfile.open(tmp_path / "layer.tar") as file:
+        file.extractall(tmp_path / "rootfs")
+    assert run(tmp_path / "rootfs" / program, "version", env={}).stdout.startswith(f"{name} ")
+    assert {"LICENSE", "NOTICE"} == {path.name for path in (tmp_path / "rootfs/licenses").iterdir()}
+
+
+def test_the_chart_has_the_version_and_is_the_same_as_an_artefact(dist, tmp_path):
+    packed = one(dist, "skiff-serve-*.tgz")
+    with tarfile.open(packed) as file:
+        about = yaml.safe_load(file.extractfile("skiff-serve/Chart.yaml"))
+        assert {"skiff-serve/values.yaml", "skiff-serve/values.schema.json"} <= set(file.getnames())
+    assert about["version"] == about["appVersion"] and f"-{about['version']}.tgz" in packed.name
+    named, blobs = layout_of(one(dist, "skiff-serve-*-chart.tar"), tmp_path)
+    manifest = json.loads(blobs[named["digest"]])
+    assert json.loads(blobs[manifest["config"]["digest"]]) == about
+    assert blobs[manifest["layers"][0]["digest"]] == packed.read_bytes()
+
+
+def test_krew_finds_the_program_in_the_archive(dist):
+    manifest = yaml.safe_load((dist / "skiff-krew.yaml").read_text())
+    (platform,) = manifest["spec"]["platforms"]
+    archive = dist / pathlib.PurePosixPath(platform["uri"]).name
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == platform["sha256"]
+    with tarfile.open(archive) as file:
+        assert {entry["from"] for entry in platform["files"]} <= set(file.getnames())
+
+
+def test_the_lists_of_components_name_what_the_notices_name(dist):
+    notice = (TREE / "NOTICE").read_text()
+    packages = set(re.findall(r"Debian package ([a-z0-9.+-]+)", notice))
+    spdx = json.loads(one(dist, "*.spdx.json").read_text())
+    cyclone = json.loads(one(dist, "*.cdx.json").read_text())
+    named = {reference["referenceLocator"] for package in spdx["packages"] for reference in package.get("externalRefs", [])}
+    assert {re.search(r"debian/([^@]+)@", one)[1] for one in named} == packages
+    assert named == {component["purl"] for component in cyclone["components"]} == set(cyclone["dependencies"][0]["dependsOn"])
+
+
+def test_the_manual_describes_each_command_and_flag(dist):
+    manual = (dist.parent / f"{dist.name}-man/man1/skiff.1").read_text().replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
+    general = run(os.environ["SKIFF"], "--help").stdout
+    commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  +\S", general.partition("Other names")[0], re.M)
+    assert len(commands) > 30
+    for command in commands:
+        assert f".SH SKIFF {command.upper()}\n" in manual, command
+        flags = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", run(os.environ["SKIFF"], *command.split(), "--help").stdout, re.M)
+        assert all(flag in manual for flag in flags), command
+    agent = (dist.parent / f"{dist.name}-man/man8/skiffd.8").read_text().replace("\\-", "-")
+    assert all(flag in agent for flag in re.findall(r"^  (--[a-z0-9-]+)", run(os.environ["SKIFFD"], "--help").stdout, re.M))
