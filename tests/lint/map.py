@@ -11,7 +11,8 @@ HEAD = """# Where everything is
 Each layer is a directory at the top of the tree, and each room a directory in it. This page is generated from the plan in
 `tests/lint/rooms.py`; the linter checks every `#include` against it. Run `SKIFF_UPDATE_DOCS=1 python3 tests/lint/map.py` after a change.
 
-A box may use the boxes below it. Within a box, a room may use only rooms on lower lines; the tables list which.
+A layer may use the layers below it. A room may use the rooms that its row names. In the picture, what a room uses stands on lower
+lines, except rooms inside it. Files directly in a layer's directory are its *top*; the picture leaves tops out.
 `runtime` is skiffd, `container` is skiff. Tests mirror the tree: `tests/fs/content/write_test.cpp` tests
 `fs/content/write.cpp`.
 
