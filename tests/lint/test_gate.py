@@ -190,8 +190,8 @@ def test_the_gate_runs_what_the_readme_says():
     """Each target that README lists, by make as people call it."""
     told = set(re.findall(r"^\| `make ([a-z-]+)` \|", (CI.parent / "README.md").read_text(), re.M))
     ran = set(re.findall(r"\b(?:make|made) ([a-z-]+)", (CI / "run").read_text()))
-    # It serves until somebody ends it: test_readme.py starts what it starts. The others are this one, and what it leaves out.
-    assert told - {"run", "gate", "nightly"} <= ran, told - ran
+    # `run` serves until somebody ends it: test_readme.py starts what it starts. The gate leaves out itself, the night and the release.
+    assert told - {"run", "gate", "nightly", "release"} <= ran, told - ran
 
 
 class Suites:
