@@ -32,14 +32,14 @@ struct Agent {
   [[nodiscard]] Task<> drain();
   /// Sends SIGKILL to every process of every command, so that a `drain` that waits for their graces ends.
   void kill_everything() const;
-  /// Takes back what was lowered of the agent's own limits from outside. Where one is lost it fails: nobody is served
-  /// by an agent that lives on and can't work, and its end is seen by whoever made it.
+  /// Restores the agent's own resource limits that another process lowered. If one cannot be restored, the agent fails:
+  /// an agent that lives but cannot work serves no client, and its end is visible to its owner.
   OwnLimits::Kept keep_limits();
 
   Executor executor;
   Settings settings;
-  std::string instance;                    ///< new with each boot
-  std::vector<std::string_view> dialects;  ///< that it speaks
+  std::string instance;                    ///< id of this start of the agent
+  std::vector<std::string_view> dialects;  ///< names of the dialects that are served
   SteadyTime started = std::chrono::steady_clock::now();
   Access access;
   RequestCounts requests;
@@ -53,7 +53,7 @@ struct Agent {
   sessions::Registry registry;
   Shutdown shutdown;
   bool initialised = false;  ///< /v1/init was called
-  sessions::Labels labels;   ///< of the sandbox, from /v1/init
+  sessions::Labels labels;   ///< labels of the sandbox, from /v1/init
 
  private:
   OwnLimits own_limits_;

@@ -16,11 +16,11 @@ namespace skiff::runtime {
 /// The connections of the agent's clients.
 struct Connections {
   const protocol::HttpServer* server = nullptr;
-  std::vector<std::uint16_t> own_ports;  ///< on which it and its dialects listen
-  std::size_t websockets = 0;            ///< that are open
+  std::vector<std::uint16_t> own_ports;  ///< ports on which the agent and its dialects listen
+  std::size_t websockets = 0;            ///< WebSockets that are open
 };
 
-/// A WebSocket, as long as it is open: it is counted, and keeps the sandbox in use.
+/// Counts a WebSocket while it is open, and keeps the sandbox in use.
 class OpenSocket {
  public:
   OpenSocket(Connections& connections, Activity& activity) : counted_{connections.websockets}, use_{activity} {}

@@ -10,11 +10,11 @@
 
 namespace skiff::runtime {
 
-/// What clients share: none gets more than the others leave free.
+/// Resources that all clients share. A client gets at most what the others leave free.
 struct Quotas {
-  /// Of WebSockets, of all together: some kilobytes each.
+  /// Channels of all WebSockets together; each takes some kilobytes.
   static constexpr std::size_t kChannels = 8'192;
-  /// That are made at a time: each is a few dozen megabytes until it is whole, and the reactor makes them one by one.
+  /// Large answers composed at a time: each takes a few dozen megabytes until it is complete.
   static constexpr std::size_t kLargeAnswers = 4;
 
   Quotas(Executor executor, std::uint64_t received_bytes)
@@ -22,11 +22,11 @@ struct Quotas {
         large_answers{executor, kLargeAnswers, kLargeAnswers / 2},
         composed_answers{executor, kLargeAnswers, kLargeAnswers} {}
 
-  protocol::ReceiveBudget received;  ///< by all servers of the agent
-  Shares channels{kChannels};        ///< of all connections
+  protocol::ReceiveBudget received;  ///< memory for received bytes, for all servers of the agent
+  Shares channels{kChannels};        ///< channels of WebSockets, for all connections
   Shares transfers{Pools::kTransfers};
   FairSemaphore large_answers;     ///< see `api::turn_to_answer`
-  FairSemaphore composed_answers;  ///< the same of dialects, which wait for `Pools::long_work` meanwhile
+  FairSemaphore composed_answers;  ///< for dialects, which hold it while they wait for `Pools::long_work`
 };
 
 }  // namespace skiff::runtime

@@ -160,7 +160,7 @@ Task<> run_workload(Running* running) {
 Task<> end_everything(Running* running) {
   if (running->workload) running->workload->terminate();
   co_await running->agent.drain();
-  // Who waits for a command has been told how it ended.
+  // Clients that wait for a command have got its exit by now.
   co_await running->mcp_clients.close();
   if (!running->workload) co_return;
   co_await running->workload->ended();

@@ -11,7 +11,7 @@ bool Shutdown::ask(EndCause cause, std::string_view why) {
   if (std::exchange(is_asked_, true)) return false;
   cause_ = cause;
   why_ = why;
-  log::warning("stopping: commands are ended", {{"cause", word_of(cause)}, {"why", why}, {"live", live_.count()}});
+  log::warning("stopping: ending all commands", {{"cause", word_of(cause)}, {"why", why}, {"live", live_.count()}});
   asked_.notify_all();
   return true;
 }
@@ -19,10 +19,10 @@ bool Shutdown::ask(EndCause cause, std::string_view why) {
 void Shutdown::fail(std::string_view why) {
   if (std::exchange(failed_, true)) return;
   ask(EndCause::failure, why);
-  // Also while it ends for another reason, which it may not do in good order any more.
+  // Set the cause also while the agent stops for another reason: it may be unable to finish that in order.
   cause_ = EndCause::failure;
   why_ = why;
-  // What follows may end it before the log's thread has had its turn.
+  // Flush now: the process may end before the log's thread runs.
   const DeliberateWait wait;
   log::flush();
 }

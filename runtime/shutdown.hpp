@@ -10,29 +10,30 @@
 
 namespace skiff::runtime {
 
-/// The agent's end: who asked for it, why, and how far it is. Reactor thread only.
+/// The end of the agent: its cause, its reason, and how far it is. Reactor thread only.
 class Shutdown {
  public:
-  /// `live` are the commands that the log counts; both arguments outlive this.
+  /// `live` counts the commands for the log. All arguments must outlive this.
   Shutdown(Executor on, const sessions::LiveCommands& live, const std::string& termination_log)
       : live_{live}, termination_log_{termination_log}, asked_{on}, drain_begun_{on} {}
 
-  /// Asks for the agent's end. The first cause counts, and `why` is for people; false: it ends already.
+  /// Asks for the agent's end. The first cause counts; `why` is for people. Returns false if the agent is already
+  /// stopping.
   bool ask(EndCause cause, std::string_view why);
-  /// The same because it can't go on: the process ends with a status that says so.
+  /// Stops the agent because it cannot go on; the process exits with status 1.
   void fail(std::string_view why);
-  /// Ends when somebody has asked.
+  /// Returns when the end was asked for.
   [[nodiscard]] Task<> asked();
   [[nodiscard]] bool failed() const noexcept { return failed_; }
-  /// The lease or the idle time is over.
+  /// True when the agent stops because its lease or its idle time is over.
   [[nodiscard]] bool outlived() const noexcept { return is_asked_ && cause_ == EndCause::lease; }
 
-  /// From now on nothing new begins and /readyz says 503.
+  /// From now on no new work begins, and /readyz answers 503.
   void begin_drain();
   [[nodiscard]] bool draining() const noexcept { return draining_; }
   [[nodiscard]] Task<> drain_begun();
 
-  /// Writes down why it ends, where somebody wants to know; call it last of all.
+  /// Writes the reason for the end to the termination log; call it last.
   void say_last_word() const noexcept { write_last_word(termination_log_, cause_, why_); }
 
  private:

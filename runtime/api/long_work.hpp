@@ -15,22 +15,22 @@
 
 namespace skiff::runtime::api {
 
-/// A client that has shut its sending half and waits for an answer looks like one that has left. So long it is given
-/// the benefit of the doubt; then what goes on for it is stopped.
+/// Time before work is stopped for a client that has shut its sending half: it looks like a client that has
+/// disconnected, but may be waiting for the answer.
 inline constexpr std::chrono::milliseconds kShutPatience{5000};
 
-/// Whether the call is long work: by its route's `long_with`, or because an If-Match is judged by hashing a file.
+/// Whether the call is long work, by its route's `long_with` or because its If-Match needs the hash of a file.
 [[nodiscard]] bool is_long(const Call& call);
 
-/// Requests `stop` some time after the client has shut its sending half, or left.
+/// Requests `stop` 5 s after the client has shut its sending half or disconnected.
 [[nodiscard]] Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop);
 
-/// What `on_long` does whatever the work: in the binary once, and not for each of them.
+/// The part of `on_long` that does not depend on the type of the work, so that the binary has it once.
 using StoppableJob = std::move_only_function<void(const std::stop_token& stop)>;
 [[nodiscard]] Task<> run_long(Call* call, StoppableJob* job);
 
-/// Runs `work(stop)` on a thread for long work and answers what it returns; `stop` is requested when nobody waits for
-/// that any more. Errors: also cancelled, when that was so before its turn came.
+/// Runs `work(stop)` on a thread for long work and returns its result. `stop` is requested when the client has
+/// disconnected. Errors: also cancelled, if that was before its turn.
 template <class Work>
 Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Work work) {
   std::optional<std::invoke_result_t<Work&, const std::stop_token&>> result;
@@ -45,8 +45,8 @@ Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Wo
   co_return std::move(*result);
 }
 
-/// Runs `work()`, or `work(stop)`, on a disk thread and answers what it returns; on one for long work, as `on_long`, if
-/// it is called with `stop` and the call is long.
+/// Runs `work()` or `work(stop)` on a disk thread and returns its result. `work(stop)` runs on a thread for long work,
+/// as in `on_long`, if the call is long.
 template <class Work>
   requires std::invocable<Work&>
 Task<std::invoke_result_t<Work&>> on_disk(Call& call, Work work) {
@@ -62,9 +62,9 @@ Task<std::invoke_result_t<Work&, const std::stop_token&>> on_disk(Call& call, Wo
   co_return result;
 }
 
-/// So many bytes are hashed for tags by what is to be over in a moment.
+/// Most bytes that short work hashes for a tag.
 inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
-/// Whether an entry has no tag because it would have had to hash more than that.
+/// Whether an entry has no tag because that needs the hash of more bytes.
 [[nodiscard]] bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag);
 
 }  // namespace skiff::runtime::api

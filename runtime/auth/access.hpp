@@ -8,11 +8,11 @@
 
 namespace skiff::runtime {
 
-/// Who may use the agent, from which pages, and where it is written down.
+/// The credentials and the web origins that may use the agent, and the log of their requests.
 struct Access {
   Authenticator authenticator;
   BrowserGuard browser_guard;
-  std::unique_ptr<AuditLog> audit;  ///< may be null
+  std::unique_ptr<AuditLog> audit;  ///< null: no audit log
 };
 
 }  // namespace skiff::runtime

@@ -59,7 +59,7 @@ Task<> EarlyOom::end_largest_command() {
     most = used[i];
   }
   if (!largest) co_return;
-  log::warning("memory is nearly used up: the largest command is ended",
+  log::warning("memory is nearly used up: ending the largest command",
                {{"session", largest->session()}, {"command", largest->id()}, {"rss_bytes", most}});
   ending_ = largest;
   largest->end(sessions::Cause::oom_guard);

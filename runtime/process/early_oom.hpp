@@ -14,10 +14,10 @@ namespace skiff::runtime {
 /// Reactor thread only.
 class EarlyOom {
  public:
-  /// `percent` of the limit is too much; 0: never. The other arguments outlive this.
+  /// Acts at `percent` of the memory limit; 0: never. The other arguments must outlive this.
   EarlyOom(sessions::Supervisor& supervisor, const sessions::Registry& registry, unsigned percent);
 
-  /// To be called when the first command begins to live, and when none does any more.
+  /// Call it when the first command starts, and when the last one has ended.
   void live_changed();
 
  private:
@@ -27,9 +27,9 @@ class EarlyOom {
   const sessions::Registry& registry_;
   bool is_on_;
   sessions::MemoryGuard guard_;
-  Deadline start_;                           ///< a command that is over at once is not worth a look at the memory
+  Deadline start_;                           ///< starts the guard, unless the commands end at once
   std::weak_ptr<sessions::Command> ending_;  ///< the command that this is ending
-  std::size_t looks_ = 0;                    ///< under way, at most one
+  std::size_t looks_ = 0;                    ///< looks that run; at most one
 };
 
 }  // namespace skiff::runtime

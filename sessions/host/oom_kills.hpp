@@ -7,12 +7,13 @@
 
 namespace skiff::sessions {
 
-/// The kernel's count of processes that it killed here for lack of memory, and its value at the last look.
+/// The kernel's count of OOM kills in this container, and its value at the last look.
 class OomKills {
  public:
   /// Reads a file; any thread.
   [[nodiscard]] std::optional<std::uint64_t> read() const { return gauge_.oom_kills(); }
-  /// Whether `now` is above the value of the last call: asked when a process got a SIGKILL that nobody here sent.
+  /// Whether `now` is above the value of the last call. Called when a process got a SIGKILL that the agent did not
+  /// send.
   [[nodiscard]] bool have_grown(std::optional<std::uint64_t> now) noexcept {
     if (!now || *now <= last_) return false;
     last_ = *now;

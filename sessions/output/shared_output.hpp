@@ -5,7 +5,7 @@
 
 namespace skiff::sessions {
 
-/// What the logs of all commands share.
+/// The budget and the turns that the logs of all commands share.
 struct SharedOutput {
   OutputBudget budget;
   Turns pump_turns;

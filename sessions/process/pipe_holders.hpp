@@ -23,17 +23,18 @@ namespace skiff::sessions {
 /// and of other users' (proc_pid_fd(5)), so these are not found.
 [[nodiscard]] std::vector<pid_t> other_holders_of(const std::vector<ino_t>& inodes, const std::vector<pid_t>& known);
 
-/// Makes such looks at all processes, one after the other, on a thread of their own. Reactor thread only.
+/// Scans all processes for holders, one scan after the other, on a thread of its own. Reactor thread only.
 class HolderLooks {
  public:
-  /// What `other_holders_of` finds; nothing when many wait for that already: no command's end is to be late for it.
+  /// Returns what `other_holders_of` finds. It returns nothing when 8 scans wait already, so that no command's end is
+  /// late.
   [[nodiscard]] Task<std::vector<pid_t>> others(std::vector<ino_t> inodes, std::vector<pid_t> known);
 
  private:
   static constexpr std::size_t kMost = 8;
 
   BlockingPool thread_{"skiff-holders", 1};
-  std::size_t looks_ = 0;  ///< under way, or waiting for their turn
+  std::size_t looks_ = 0;  ///< scans that run or wait for their turn
 };
 
 }  // namespace skiff::sessions

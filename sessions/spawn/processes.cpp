@@ -23,7 +23,7 @@ Task<std::expected<pid_t, SpawnFailure>> Processes::start(SpawnRequest request, 
 
 void give_up_start(const AnnouncedSpawn& start) {
   pid_t pid = 0;
-  // Until its start is concluded, on this thread, nobody reaps it: the number is its own.
+  // The pid cannot be reused: the process is not reaped before its start is concluded, on this thread.
   if (!start->compare_exchange_strong(pid, kGivenUp) && pid > 0) ::kill(pid, SIGKILL);
 }
 

@@ -17,31 +17,31 @@
 
 namespace skiff::sessions {
 
-/// How processes start, are looked at, and end: what the commands and the workload share. Reactor thread only.
+/// The objects with which commands and the workload start, inspect and end processes. Reactor thread only.
 struct Processes {
-  /// `cgroup` says where commands with limits get a cgroup: see `CgroupHome`.
+  /// `cgroup` is where commands with limits get a cgroup: see `CgroupHome`.
   Processes(Executor executor, const std::string& cgroup, std::size_t spawn_threads)
       : cgroups{cgroup}, spawner{spawn_threads}, reaper{executor} {}
 
-  /// Starts a process and tells the reaper. Returns its pid, or at which stage it failed; `ended` is called once, from
-  /// the reactor, later, and `leader` says whose the pid is; may be null. Cancellation does not interrupt it. `start`
-  /// is set while a process is being made, for `give_up_start`; may be null, else outlives the call. `alone`: see
-  /// `Spawner::spawn`.
+  /// Starts a process and registers it with the reaper. Returns its pid, or the stage at which it failed. `ended` is
+  /// called once, later, on the reactor. `leader` owns the pid; may be null. Cancellation does not interrupt the start.
+  /// `start` is set while the process is being created, for `give_up_start`; null, or it must outlive the call.
+  /// `alone`: see `Spawner::spawn`.
   [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> start(SpawnRequest request, Reaper::Handler ended,
                                                                std::shared_ptr<Leader> leader = nullptr,
                                                                AnnouncedSpawn* start = nullptr, bool alone = false);
 
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
-  ProcessLooks ending{"skiff-ending"};  ///< for what ends commands, and the files of cgroups
-  ProcessLooks looks{"skiff-looks"};    ///< for what clients ask to see
+  ProcessLooks ending{"skiff-ending"};  ///< for ending commands, and the files of cgroups
+  ProcessLooks looks{"skiff-looks"};    ///< for clients' queries
   HolderLooks holders;
   Spawner spawner;
   Reaper reaper;
 };
 
-/// A start that has not begun fails with ECANCELED; one that hangs in exec is killed, and counts as started. To be
-/// repeated until `Processes::start` returns: it may be just between the two.
+/// Gives a start up: one that has not begun fails with ECANCELED; one that hangs in exec is killed, and counts as
+/// started. Repeat it until `Processes::start` returns, because the start may be between the two.
 void give_up_start(const AnnouncedSpawn& start);
 
 }  // namespace skiff::sessions

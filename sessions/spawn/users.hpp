@@ -55,13 +55,13 @@ class UserOfLastLook {
   std::shared_ptr<const Credentials> user_;
 };
 
-/// Whom the agent, and so its commands, run as. Reactor thread only.
+/// The user that the agent runs as, and with it commands that name none. Reactor thread only.
 class CurrentUser {
  public:
-  /// `threads` make the looks, and `tasks` own them: both outlive this.
+  /// Looks run on `threads` and are owned by `tasks`; both must outlive this.
   CurrentUser(BlockingPool& threads, TaskGroup& tasks) : threads_{threads}, tasks_{tasks} {}
 
-  /// As of the last look. Where that was a second ago, begins another one, and does not wait for it.
+  /// Returns the user as of the last look. If that is a second old, it begins another one and does not wait for it.
   [[nodiscard]] std::shared_ptr<const Credentials> get();
 
  private:
@@ -71,7 +71,7 @@ class CurrentUser {
   TaskGroup& tasks_;
   UserOfLastLook user_;
   SteadyTime looked_at_ = std::chrono::steady_clock::now();
-  std::size_t looks_ = 0;  ///< under way, at most one
+  std::size_t looks_ = 0;  ///< looks that run; at most one
 };
 
 }  // namespace skiff::sessions

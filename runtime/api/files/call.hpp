@@ -10,8 +10,7 @@
 
 namespace skiff::runtime::api {
 
-/// What the file routes share: whose roots, which path, and that everything that touches a file is done on a disk
-/// thread.
+/// The directories and the path of a request for files. All work on files runs on disk threads.
 struct FileCall {
   std::shared_ptr<const fs::Tree> tree;
   std::string path;  ///< the path in the route's path; empty if the route has none
@@ -20,10 +19,10 @@ struct FileCall {
   [[nodiscard]] static Task<Result<FileCall>> of(const Call& call);
 };
 
-/// A path as those in a search below it begin: without empty parts and ".".
+/// A directory's path as the prefix of the results of a search below it: without empty parts and ".".
 [[nodiscard]] std::string relative_prefix(std::string_view path);
 
-/// As `append_entry`, with the tag in an ETag field as well.
+/// Answers with an entry as `append_entry` writes it, and with its tag in the field ETag.
 [[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
                                           std::string_view tag);
 

@@ -15,7 +15,7 @@ Result<fs::Conditions> conditions_of(const Call& call) {
   }
   if (const auto given = headers.find("If-None-Match")) {
     if (*given != "*") {
-      return fail(Errc::invalid_field, "only If-None-Match: * says something about a change", "If-None-Match");
+      return fail(Errc::invalid_field, "a change supports only If-None-Match: *", "If-None-Match");
     }
     conditions.must_be_new = true;
   }
@@ -26,7 +26,7 @@ Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::
   unsigned mode = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
   if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || mode > 07777) {
-    return fail(Errc::invalid_field, "a mode is octal, as 0644", std::string{field});
+    return fail(Errc::invalid_field, "a mode is octal, such as 0644", std::string{field});
   }
   if ((mode & (S_ISUID | S_ISGID)) != 0 && !require(identity, Scope::admin)) {
     return fail(Errc::insufficient_scope, "set-uid and set-gid bits need the scope admin", std::string{field});

@@ -9,11 +9,10 @@
 
 namespace skiff::runtime::api {
 
-/// If-Match and If-None-Match as a writer keeps them. Errors: invalid_field.
+/// Reads If-Match and If-None-Match for a change. Errors: invalid_field.
 [[nodiscard]] Result<fs::Conditions> conditions_of(const Call& call);
 
-/// An octal mode, "0755", that whoever asks may give a file. Errors: invalid_field; insufficient_scope for set-id bits
-/// of anybody but an admin.
+/// Parses an octal mode, "0755". Errors: invalid_field; insufficient_scope for set-id bits without the scope admin.
 [[nodiscard]] Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field);
 
 }  // namespace skiff::runtime::api

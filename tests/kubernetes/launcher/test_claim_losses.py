@@ -15,7 +15,7 @@ def skiff(claim_skiff):
 
 
 def evict(skiff, pod):
-    """What `kubectl drain` does with each Pod of a node."""
+    """Evicts the Pod as `kubectl drain` evicts each Pod of a node."""
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": skiff.namespace.name}}
     path = f"/api/v1/namespaces/{skiff.namespace.name}/pods/{pod}/eviction"
     skiff.namespace.kubectl("create", "--raw", path, "-f", "-", input=json.dumps(eviction))

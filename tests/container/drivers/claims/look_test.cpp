@@ -158,7 +158,7 @@ CO_TEST(ClaimLook, StartsALostSandboxAnewAndSaysSo, ClaimedCluster& on) {
   const Sandbox seen = (co_await on.driver.get("box")).value();
   EXPECT_EQ(seen.state, SandboxState::running);
   EXPECT_EQ(seen.reason, word) << "also to whoever comes later";
-  // Whoever stops it knows what goes.
+  // A client that stops it knows that the files go.
   CO_ASSERT_TRUE((co_await on.driver.stop("box", {})).has_value());
   EXPECT_EQ(noted_uid(on), "");
   started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
