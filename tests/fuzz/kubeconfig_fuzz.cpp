@@ -17,6 +17,7 @@
 namespace {
 
 namespace kube = skiff::kube;
+namespace net = skiff::net;
 
 void require(bool holds) {
   if (!holds) std::abort();

@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!end || *end == 0) return 0;
   const auto request = protocol::parse_request_head(bytes.substr(0, *end), 4096);
   if (!request) return 0;
-  const auto found = place(*request, kDomain);
+  const auto found = destination_of(*request, kDomain);
   if (!found || !*found) return 0;
   const Destination& destination = **found;
   check(destination.port != 0 && !destination.sandbox.empty() && destination.sandbox.size() <= 63);
