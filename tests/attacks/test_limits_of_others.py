@@ -144,7 +144,7 @@ def test_commands_get_the_limits_of_the_agents_start(agent, name):
     lower(agent, name, (LEAST.get(name, 0), before[1]))
     assert limits_of_commands(agent) == expected
     assert resource.prlimit(agent.pid, NUMBERS[name]) == before
-    until(lambda: "they are as before" in agent.log(), what="the line that says so")
+    until(lambda: "restored the agent's resource limits" in agent.log(), what="the line that says so")
 
 
 @pytest.mark.parametrize("name", ["AS", "DATA"])
@@ -157,7 +157,7 @@ def test_a_command_starts_although_the_agents_memory_limit_was_lowered(agent, na
         lower(agent, name, (0, before[1]))
         assert agent.run("wc -c", stdin="x" * (1 << 19))["stdout"].split() == [str(1 << 19)]
         assert resource.prlimit(agent.pid, NUMBERS[name]) == before
-    until(lambda: "they are as before" in agent.log(), what="the line that says so")
+    until(lambda: "restored the agent's resource limits" in agent.log(), what="the line that says so")
 
 
 @pytest.mark.parametrize("name, found_by", [*((name, "a command") for name in NEEDED if name != "NOFILE"), ("FSIZE", "a probe"),
