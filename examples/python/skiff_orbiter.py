@@ -186,9 +186,9 @@ class KubernetesSandbox:
         return made
 
     async def _skiff(self, *arguments: str, fine: tuple[int, ...] = (0,)) -> str:
-        """What one call of skiff prints. What only a cluster has goes by variables: the driver `local` passes them over."""
+        """What one call of skiff prints. The driver `local` has no namespaces and takes no image."""
         words = [self._program, *arguments, "--driver", self._driver, "--name-prefix", "orbiter-"]
-        settings = {"SKIFF_NAMESPACE": self.namespace, "SKIFF_IMAGE": self.image,
+        settings = {"SKIFF_NAMESPACE": self.namespace, "SKIFF_IMAGE": "" if self._driver == "local" else self.image,
                     **({"SKIFF_WORKDIR": self._directories[0]} if self._directories else {})}
         starting = asyncio.ensure_future(asyncio.create_subprocess_exec(
             *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
