@@ -54,6 +54,8 @@ bool is_cidr(std::string_view text) {
   unsigned bits = 0;
   if (slash == std::string_view::npos || !read_number(text.substr(slash + 1), bits)) return false;
   const std::string address{text.substr(0, slash)};
+  // Address::ip takes brackets, as in a URL; the API server does not.
+  if (address.starts_with('[')) return false;
   return protocol::Address::ip(address, 0).has_value() && bits <= (address.contains(':') ? 128U : 32U);
 }
 

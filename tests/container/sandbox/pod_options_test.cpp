@@ -107,7 +107,8 @@ TEST(PodOptions, TolerationsAreWrittenAsTaintsAre) {
 TEST(PodOptions, ANetworkIsOneOfFour) {
   for (const char* word : {"open", "deny", "dns"}) EXPECT_TRUE(parse_network(word).value().empty()) << word;
   EXPECT_EQ(parse_network("cidr=10.0.0.0/8,fd00::/8").value(), (std::vector<std::string>{"10.0.0.0/8", "fd00::/8"}));
-  for (const char* bad : {"", "closed", "cidr=", "cidr=10.0.0.0", "cidr=10.0.0.0/33", "cidr=x/8"}) {
+  for (const char* bad :
+       {"", "closed", "cidr=", "cidr=10.0.0.0", "cidr=10.0.0.0/33", "cidr=x/8", "cidr=fd00::/129", "cidr=[fd00::]/8"}) {
     EXPECT_FALSE(parse_network(bad)) << bad;
   }
 }
