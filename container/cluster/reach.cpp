@@ -35,13 +35,28 @@ constexpr milliseconds kAnswerPatience{30'000};
 constexpr milliseconds kLeastPatience{1'000};
 constexpr std::size_t kMostCaBytes = 1024 * 1024;
 
-/// The address at which a node can be reached from outside; empty if it reports none.
-std::string external_ip(const kube::Object& node) {
+/// The address at which a node can be reached from outside and listens for the Service; empty if it reports none.
+std::string external_ip(const kube::Object& node, const kube::Object& service) {
   const json* addresses = node.find({"status", "addresses"});
   if (addresses == nullptr || !addresses->is_array()) return {};
   for (const json& entry : *addresses) {
-    const kube::Object address{entry};
-    if (address.text({"type"}) == "ExternalIP") return address.text({"address"});
+    const kube::Object one{entry};
+    std::string address = one.text({"address"});
+    if (one.text({"type"}) == "ExternalIP" && kube::has_family_of(service, address)) return address;
+  }
+  return {};
+}
+
+/// The address of the Pod's node within the cluster's network at which it listens for the Service; empty if there is
+/// none.
+std::string internal_ip(const kube::Object& pod, const kube::Object& service) {
+  std::string first = pod.text({"status", "hostIP"});
+  if (kube::has_family_of(service, first)) return first;
+  const json* addresses = pod.find({"status", "hostIPs"});
+  if (addresses == nullptr || !addresses->is_array()) return {};
+  for (const json& entry : *addresses) {
+    std::string address = kube::Object{entry}.text({"ip"});
+    if (kube::has_family_of(service, address)) return address;
   }
   return {};
 }
@@ -205,8 +220,8 @@ Task<Result<Endpoint>> Reach::by_service(const ReachTarget* target) {
   if (!port) co_return Endpoint{};
   // Few users may read nodes; within their network the internal address works, too.
   auto node = co_await cluster_->client().get(kube::kNodes, {}, target->pod.text({"spec", "nodeName"}));
-  std::string host = node ? external_ip(*node) : std::string{};
-  if (host.empty()) host = target->pod.text({"status", "hostIP"});
+  std::string host = node ? external_ip(*node, *target->service) : std::string{};
+  if (host.empty()) host = internal_ip(target->pod, *target->service);
   if (host.empty()) co_return Endpoint{};
   co_return by_address(std::move(host), *port);
 }

@@ -1,5 +1,6 @@
 #include "container/kube/objects/pod.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace skiff::kube {
@@ -94,6 +95,12 @@ std::vector<std::string> load_balancer_addresses(const Object& service) {
     }
   }
   return addresses;
+}
+
+bool has_family_of(const Object& service, std::string_view address) {
+  const Json* families = service.find({"spec", "ipFamilies"});
+  if (families == nullptr || !families->is_array()) return true;
+  return std::ranges::find(*families, Json(address.contains(':') ? "IPv6" : "IPv4")) != families->end();
 }
 
 std::optional<std::uint16_t> node_port(const Object& service, std::string_view port_name) {

@@ -42,6 +42,9 @@ struct ContainerState {
 [[nodiscard]] std::string cluster_ip(const Object& service);
 /// Addresses or names that the cloud gave to a LoadBalancer.
 [[nodiscard]] std::vector<std::string> load_balancer_addresses(const Object& service);
+/// True if the Service has addresses of the family of this address, and so listens at it for a node port. A Service
+/// that names no families counts as one of both.
+[[nodiscard]] bool has_family_of(const Object& service, std::string_view address);
 /// The node port of a Service's port, if it has one.
 [[nodiscard]] std::optional<std::uint16_t> node_port(const Object& service, std::string_view port_name);
 

@@ -153,6 +153,33 @@ CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress, FakeCluster& fake) {
   EXPECT_TRUE(found.has_value()) << found.error().message;
 }
 
+CO_TEST(Reach, ReachesANodePortByAnAddressOfTheServicesFamily, FakeCluster& fake) {
+  ReachTarget target = box_with_service({{"spec",
+                                          {{"ports", {{{"name", "agent"}, {"nodePort", fake.server.port()}}}},
+                                           {"ipFamilies", nlohmann::json::array({"IPv4"})}}}});
+  target.pod.json["spec"]["nodeName"] = "one";
+  target.pod.json["status"]["hostIP"] = "fd00:89::2";
+  target.pod.json["status"]["hostIPs"] = {{{"ip", "fd00:89::2"}}, {{"ip", "127.0.0.1"}}};
+  fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.path == "/healthz") return FakeAnswer{.body = "{}"};
+    return std::nullopt;
+  };
+  const std::string at = "http://127.0.0.1:" + std::to_string(fake.server.port());
+  kube::Object node = kube::Object::make(kube::kNodes, {}, "one");
+  node.json["status"]["addresses"] = {{{"type", "ExternalIP"}, {"address", "fd00:77::2"}},
+                                      {{"type", "ExternalIP"}, {"address", "127.0.0.1"}}};
+  fake.server.put(kube::kNodes, node);
+  auto found = co_await look(&fake, {.only = Way::service}, target);
+  CO_ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->url, at);
+  // The node's outer address is of the other family alone.
+  node.json["status"]["addresses"].erase(1);
+  fake.server.put(kube::kNodes, std::move(node));
+  found = co_await look(&fake, {.only = Way::service}, target);
+  CO_ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->url, at);
+}
+
 /// A router before agents that speaks TLS, for 127.0.0.1 and box.test.
 struct TlsRouter {
   explicit TlsRouter(Executor executor)

@@ -69,5 +69,16 @@ TEST(Service, TellsItsAddresses) {
   EXPECT_FALSE(node_port(service, "none"));
 }
 
+TEST(Service, ListensAtAddressesOfItsFamilies) {
+  const Object one = parse_object(R"({"spec":{"ipFamilies":["IPv6"]}})");
+  EXPECT_TRUE(has_family_of(one, "fd00::7"));
+  EXPECT_FALSE(has_family_of(one, "192.0.2.1"));
+  const Object both = parse_object(R"({"spec":{"ipFamilies":["IPv4","IPv6"]}})");
+  for (const char* address : {"fd00::7", "192.0.2.1"}) {
+    EXPECT_TRUE(has_family_of(both, address)) << address;
+    EXPECT_TRUE(has_family_of(parse_object("{}"), address)) << address;
+  }
+}
+
 }  // namespace
 }  // namespace skiff::kube
