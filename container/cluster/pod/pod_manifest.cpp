@@ -337,6 +337,9 @@ std::optional<Object> create_service(const SandboxSpec& spec, const ManifestCont
       body["ports"].push_back({{"name", "port-" + text}, {"port", *port}, {"targetPort", *port}});
     }
   }
+  // Clients in the cluster may use either family. A second address that can be reached from outside is not asked for.
+  const bool is_inside = spec.pod.service == ServiceKind::clusterip || spec.pod.service == ServiceKind::headless;
+  if (is_inside) body["ipFamilyPolicy"] = "PreferDualStack";
   switch (spec.pod.service) {
     case ServiceKind::headless:
       body["clusterIP"] = "None";

@@ -241,6 +241,19 @@ TEST(PodManifest, TheServiceSelectsThisSandbox) {
   EXPECT_FALSE(create_service(spec, kContext));
 }
 
+TEST(PodManifest, AServiceInsideTheClusterHasAnAddressOfEachFamily) {
+  SandboxSpec spec = box();
+  for (const ServiceKind kind : {ServiceKind::clusterip, ServiceKind::headless}) {
+    spec.pod.service = kind;
+    EXPECT_EQ(create_service(spec, kContext)->text({"spec", "ipFamilyPolicy"}), "PreferDualStack");
+  }
+  for (const ServiceKind kind : {ServiceKind::nodeport, ServiceKind::loadbalancer}) {
+    spec.pod.service = kind;
+    EXPECT_EQ(create_service(spec, kContext)->find({"spec", "ipFamilyPolicy"}), nullptr)
+        << "nobody has asked for a second address that can be reached from outside";
+  }
+}
+
 TEST(PodManifest, AServiceThatFewMayReachKeepsTheAddressesOfItsClients) {
   SandboxSpec spec = box();
   spec.pod.service = ServiceKind::loadbalancer;
