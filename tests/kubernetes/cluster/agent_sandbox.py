@@ -8,20 +8,21 @@ import subprocess
 import build
 import control_plane
 import definitions
-from node import SERVER
+import families
 from part import Part, answers
-from surroundings import ADDRESS
 
 NAMESPACE = "agent-sandbox-system"
 WEBHOOK = "agent-sandbox-webhook-service"
 
-# The controller isn't a pod here, so the webhook's Service is told where it is.
-ENDPOINT = {
-    "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-    "metadata": {"name": WEBHOOK, "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": WEBHOOK}},
-    "addressType": "IPv4", "ports": [{"name": "webhook", "port": 9443, "protocol": "TCP"}],
-    "endpoints": [{"addresses": [ADDRESS], "conditions": {"ready": True}}],
-}
+
+def endpoint(family):
+    """The controller isn't a pod here, so the webhook's Service is told where it is."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+        "metadata": {"name": WEBHOOK, "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": WEBHOOK}},
+        "addressType": family.endpoints, "ports": [{"name": "webhook", "port": 9443, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [family.node], "conditions": {"ready": True}}],
+    }
 
 
 def resources(folder):
@@ -40,7 +41,7 @@ def resources(folder):
 
 def current(folder, kube):
     built = build.agent_sandbox()
-    return controller(folder, kube, built, resources(built / "agent-sandbox") + "\n---\n" + json.dumps(ENDPOINT),
+    return controller(folder, kube, built, resources(built / "agent-sandbox") + "\n---\n" + json.dumps(endpoint(families.of(folder)[0])),
                       [f"--webhook-cert-dir={folder}/webhook"])
 
 
@@ -58,7 +59,7 @@ def controller(folder, kube, built, wanted, arguments):
     kubectl("create", "-f", "-", input=wanted)
     definitions.wait(kubectl)
     token = kubectl("create", "token", "agent-sandbox-controller", f"--namespace={NAMESPACE}", "--duration=24h").strip()
-    config = control_plane.write_kubeconfig(folder / "agent-sandbox.conf", folder / "pki", SERVER, {"controller": {"token": token}})
+    config = control_plane.write_kubeconfig(folder / "agent-sandbox.conf", folder / "pki", families.server_url(folder), {"controller": {"token": token}})
     return Part(folder, built / "agent-sandbox-controller", [
         f"--kubeconfig={config}", "--extensions", "--leader-elect=false",
         "--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081", *arguments,

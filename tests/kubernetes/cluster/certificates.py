@@ -31,9 +31,9 @@ def make(folder, server_addresses):
     return folder
 
 
-def make_for_node(folder, node, address):
+def make_for_node(folder, node, addresses):
     """Creates the certificates of a node's kubelet, of the scheduler and of kube-proxy, beside the others."""
     sign(folder, "kubelet", f"/O=system:nodes/CN=system:node:{node}")
-    sign(folder, "kubelet-server", f"/CN={node}", "serverAuth", f"IP:{address},DNS:{node}")
+    sign(folder, "kubelet-server", f"/CN={node}", "serverAuth", ",".join([*(f"IP:{address}" for address in addresses), f"DNS:{node}"]))
     sign(folder, "kube-scheduler", "/CN=system:kube-scheduler")
     sign(folder, "kube-proxy", "/CN=system:kube-proxy")

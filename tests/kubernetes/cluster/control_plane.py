@@ -5,10 +5,8 @@ import json
 import ssl
 from dataclasses import dataclass
 
+from families import FAMILIES, in_url
 from part import Part, answers
-
-SERVICES = "10.96.0.0/16"
-SERVICES_IP = "10.96.0.1"  # of the API server itself, as pods see it
 
 
 @dataclass
@@ -52,12 +50,12 @@ def write_tokens(path, names):
     return {name: {"token": f"{name}-token"} for name in names}
 
 
-def parts(folder, program, pki, ports, kubeconfig, server_arguments):
+def parts(folder, program, pki, ports, kubeconfig, server_arguments, families=FAMILIES["ip4"]):
     """The parts, in the order in which they need each other. `kubeconfig` is the controllers'; `server_arguments` are what one
     cluster's API server has other than the next one's."""
     etcd = f"http://127.0.0.1:{ports.etcd}"
     peers = f"http://127.0.0.1:{ports.peers}"
-    server = f"https://127.0.0.1:{ports.server}"
+    server = f"https://{in_url(families[0].server)}:{ports.server}"
     trust = admin_trust(pki)
     return [
         # The data don't outlive the test.
@@ -69,7 +67,8 @@ def parts(folder, program, pki, ports, kubeconfig, server_arguments):
         Part(folder, program, [
             f"--etcd-servers={etcd}", f"--secure-port={ports.server}", "--authorization-mode=Node,RBAC", f"--cert-dir={folder}",
             f"--client-ca-file={pki}/ca.crt", f"--tls-cert-file={pki}/apiserver.crt",
-            f"--tls-private-key-file={pki}/apiserver.key", f"--service-cluster-ip-range={SERVICES}",
+            f"--tls-private-key-file={pki}/apiserver.key",
+            f"--service-cluster-ip-range={','.join(family.services for family in families)}",
             f"--service-account-key-file={pki}/accounts.pub", f"--service-account-signing-key-file={pki}/accounts.key",
             f"--token-auth-file={folder}/tokens.csv", f"--kubelet-client-certificate={pki}/admin.crt",
             f"--kubelet-client-key={pki}/admin.key", "--kubelet-preferred-address-types=InternalIP", *server_arguments,

@@ -6,12 +6,11 @@ import subprocess
 import urllib.request
 
 import control_plane
+import families
 import images
 from part import Part, answers, without_verifying
-from surroundings import ADDRESS, NODE
+from surroundings import NODE
 
-PODS = "10.244.0.0/16"
-SERVER = "https://127.0.0.1:6443"
 CONTAINERD = "/run/containerd/containerd.sock"
 
 # Without CAP_SYS_RESOURCE no process may lower its oom_score_adj: restrict_oom_score_adj.
@@ -34,19 +33,28 @@ CONTAINERD_CONFIG = """version = 2
         SystemdCgroup = false
 """
 
-NETWORK = {
-    "cniVersion": "1.0.0", "name": "pods",
-    "plugins": [
-        {"type": "bridge", "bridge": "cni0", "isGateway": True, "hairpinMode": True,
-         "ipam": {"type": "host-local", "ranges": [[{"subnet": PODS}]], "routes": [{"dst": "0.0.0.0/0"}]}},
-        {"type": "portmap", "capabilities": {"portMappings": True}},
-    ],
-}
+def network(of_cluster):
+    """A Pod has an address of each family."""
+    addresses = {"type": "host-local", "ranges": [[{"subnet": family.pods}] for family in of_cluster],
+                 "routes": [{"dst": family.everything} for family in of_cluster]}
+    return {
+        "cniVersion": "1.0.0", "name": "pods",
+        "plugins": [
+            {"type": "bridge", "bridge": "cni0", "isGateway": True, "hairpinMode": True, "ipam": addresses},
+            {"type": "portmap", "capabilities": {"portMappings": True}},
+        ],
+    }
+
+
+def all_addresses(of_cluster):
+    """What the parts of a node listen on. Their default is 0.0.0.0."""
+    return "::" if families.IP6 in of_cluster else "0.0.0.0"
 
 
 def kubelet_config(folder, cgroup):
     pki = folder / "pki"
     return {
+        "address": all_addresses(families.of(folder)),
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {"clientCAFile": f"{pki}/ca.crt"}},
         "authorization": {"mode": "Webhook"},
@@ -61,9 +69,11 @@ def kubelet_config(folder, cgroup):
 
 
 def proxy_config(folder):
+    of_cluster = families.of(folder)
     return {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
-        "clientConnection": {"kubeconfig": f"{folder}/kube-proxy.conf"}, "clusterCIDR": PODS, "hostnameOverride": NODE,
+        "clientConnection": {"kubeconfig": f"{folder}/kube-proxy.conf"}, "hostnameOverride": NODE,
+        "clusterCIDR": ",".join(family.pods for family in of_cluster), "bindAddress": all_addresses(of_cluster),
         # The table's size belongs to the whole machine.
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
     }
@@ -80,20 +90,22 @@ def scheduler_config(folder):
 def write_configs(folder, cgroup):
     pki = folder / "pki"
     for name in ("admin", "kubelet", "kube-scheduler", "kube-proxy"):
-        control_plane.write_kubeconfig(folder / f"{name}.conf", pki, SERVER, {name: control_plane.certificate_user(pki, name)})
+        control_plane.write_kubeconfig(folder / f"{name}.conf", pki, families.server_url(folder), {name: control_plane.certificate_user(pki, name)})
     (folder / "containerd.toml").write_text(CONTAINERD_CONFIG.format(folder=folder, pause=images.PAUSE))
     (folder / "cni").mkdir()
-    (folder / "cni/pods.conflist").write_text(json.dumps(NETWORK))
+    (folder / "cni/pods.conflist").write_text(json.dumps(network(families.of(folder))))
     for name, config in (("kubelet", kubelet_config(folder, cgroup)), ("kube-proxy", proxy_config(folder)),
                          ("kube-scheduler", scheduler_config(folder))):
         (folder / f"{name}.json").write_text(json.dumps(config))
 
 
 def control_plane_parts(folder, kube):
+    of_cluster = families.of(folder)
+    first = of_cluster[0]
     return control_plane.parts(folder, kube, folder / "pki", control_plane.Ports(), folder / "admin.conf", [
-        f"--advertise-address={ADDRESS}", "--enable-admission-plugins=NodeRestriction", "--enable-aggregator-routing",
-        f"--kubelet-certificate-authority={folder}/pki/ca.crt",
-        "--service-account-issuer=https://kubernetes.default.svc.cluster.local"])
+        f"--bind-address={first.bind}", f"--advertise-address={first.node}", "--enable-admission-plugins=NodeRestriction",
+        "--enable-aggregator-routing", f"--kubelet-certificate-authority={folder}/pki/ca.crt",
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local"], of_cluster)
 
 
 def accepts(path):
@@ -101,10 +113,10 @@ def accepts(path):
         return one.connect_ex(path) == 0
 
 
-def is_ready(trust):
+def is_ready(server, trust):
     """The node's own word for it, as the API server has it."""
     try:
-        with urllib.request.urlopen(f"{SERVER}/api/v1/nodes/{NODE}", timeout=2, context=trust) as reply:
+        with urllib.request.urlopen(f"{server}/api/v1/nodes/{NODE}", timeout=2, context=trust) as reply:
             node = json.load(reply)
     except OSError:
         return False
@@ -129,12 +141,14 @@ def parts(folder, kube):
     """The rest of a node; containerd and the control plane are there by then."""
     trust = control_plane.admin_trust(folder / "pki")
     itself = without_verifying()
+    server = families.server_url(folder)
+    addresses = ",".join(family.node for family in families.of(folder))
     return [
         Part(folder, kube, [f"--config={folder}/kube-scheduler.json", f"--cert-dir={folder}", "--bind-address=127.0.0.1"],
              lambda: answers("https://127.0.0.1:10259/healthz", itself), "kube-scheduler"),
-        Part(folder, kube, [f"--config={folder}/kubelet.json", f"--kubeconfig={folder}/kubelet.conf", f"--node-ip={ADDRESS}",
+        Part(folder, kube, [f"--config={folder}/kubelet.json", f"--kubeconfig={folder}/kubelet.conf", f"--node-ip={addresses}",
                             f"--hostname-override={NODE}", f"--cert-dir={folder}"],
-             lambda: answers("http://127.0.0.1:10248/healthz") and is_ready(trust), "kubelet"),
+             lambda: answers("http://127.0.0.1:10248/healthz") and is_ready(server, trust), "kubelet"),
         Part(folder, kube, [f"--config={folder}/kube-proxy.json"],
              lambda: answers("http://127.0.0.1:10256/healthz"), "kube-proxy"),
     ]

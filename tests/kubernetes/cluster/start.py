@@ -24,6 +24,7 @@ import tempfile
 import build
 import certificates
 import control_plane
+from families import IP4
 from part import StartFailed, obey
 
 
@@ -41,7 +42,7 @@ def free_ports(count):
 def run(folder):
     ports = control_plane.Ports(*free_ports(4))
     server = f"https://127.0.0.1:{ports.server}"
-    pki = certificates.make(folder / "pki", ["127.0.0.1", control_plane.SERVICES_IP])
+    pki = certificates.make(folder / "pki", ["127.0.0.1", IP4.kubernetes])
     users = {"admin": control_plane.certificate_user(pki, "admin"),
              **control_plane.write_tokens(folder / "tokens.csv", ["outsider"]), "stranger": {"token": "nobody-knows-this"}}
     kubeconfig = control_plane.write_kubeconfig(folder / "admin.conf", pki, server, users)

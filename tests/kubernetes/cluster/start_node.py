@@ -1,6 +1,6 @@
-"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [ADDON...]`, of the add-ons
---agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two), --kwok and
---kube-router.
+"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [--families ip4|ip6|both] [ADDON...]`,
+of the add-ons --agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two), --kwok
+and --kube-router. families.py says which addresses a cluster of IPv4, of IPv6 and of both has.
 
 etcd, API server, controllers, scheduler, and one real node, `node0`: containerd, runc, kubelet, kube-proxy. All of it in
 namespaces of its own, so that nothing collides with the machine or with another cluster, and everything ends with them;
@@ -36,6 +36,7 @@ import build
 import certificates
 import cgroups
 import control_plane
+import families
 import images
 import node
 import surroundings
@@ -77,8 +78,10 @@ class Namespaces:
 
 def prepare(folder, options):
     """All files that the cluster is started from. Returns the kubeconfig's users."""
-    pki = certificates.make(folder / "pki", ["127.0.0.1", control_plane.SERVICES_IP, surroundings.ADDRESS])
-    certificates.make_for_node(pki, surroundings.NODE, surroundings.ADDRESS)
+    families.write(folder, options.families)
+    of_cluster = families.of(folder)
+    pki = certificates.make(folder / "pki", [address for one in of_cluster for address in (one.loopback, one.kubernetes, one.node)])
+    certificates.make_for_node(pki, surroundings.NODE, [one.node for one in of_cluster])
     node.write_configs(folder, folder.name)
     images.make(folder / "images", options.skiffd, options.testcmd)
     return {"admin": control_plane.certificate_user(pki, "admin"),
@@ -87,25 +90,26 @@ def prepare(folder, options):
 
 def open_way_in(folder, machine, users):
     """A port of ours that leads to the API server inside, and the kubeconfig that names it."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    server = f"https://127.0.0.1:{listener.getsockname()[1]}"
+    first = families.of(folder)[0]
+    listener = socket.create_server((first.loopback, 0), family=socket.AF_INET6 if first == families.IP6 else socket.AF_INET, backlog=1024)
+    server = f"https://{families.in_url(first.loopback)}:{listener.getsockname()[1]}"
     kubeconfig = control_plane.write_kubeconfig(folder / "kubeconfig", folder / "pki", server, users)
     # The socket stays ours when the relay is killed: connections wait for the next relay.
     descriptor = listener.detach()
     relay = Part(folder, PYTHON[0], [
-        "-B", HERE / "relay.py", descriptor, f"/proc/{machine.process.pid}/ns/net", "127.0.0.1", node.SERVER.rpartition(":")[2],
+        "-B", HERE / "relay.py", descriptor, f"/proc/{machine.process.pid}/ns/net", first.server, families.server_url(folder).rpartition(":")[2],
     ], lambda: True, "relay", pass_fds=[descriptor])
     relay.launch()
     return relay, kubeconfig
 
 
-def why_not():
-    """Why no node can run here, or None."""
+def why_not(word):
+    """Why no node of these families can run here, or None."""
     if os.geteuid() != 0:
         return "only root may make the namespaces of a node"
-    if reason := cgroups.why_not():
+    if reason := cgroups.why_not() or families.why_not(word):
         return reason
-    missing = [program for program in ("containerd", "runc", "iptables", "ip", "clang-19") if shutil.which(program) is None]
+    missing = [program for program in ("containerd", "runc", "iptables", "ip6tables", "ip", "clang-19") if shutil.which(program) is None]
     return f".ci/setup --tests has not installed {', '.join(missing)}" if missing else None
 
 
@@ -150,10 +154,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--skiffd", type=pathlib.Path)
     parser.add_argument("--testcmd", type=pathlib.Path)
+    parser.add_argument("--families", choices=families.FAMILIES, default="ip4")
     for name in ADDONS:
         parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
-    if reason := why_not():
+    if reason := why_not(options.families):
         sys.exit(f"error: no node here: {reason}")
     front = os.getpid()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

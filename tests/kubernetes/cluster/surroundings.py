@@ -5,8 +5,9 @@ import os
 import pathlib
 import subprocess
 
+import families
+
 NODE = "node0"
-ADDRESS = "10.89.0.2"
 
 # The kubelet insists on these, and they are the whole machine's: it is shown files in their place.
 KERNEL = {
@@ -30,7 +31,7 @@ def arrange(folder):
     run("mount", "--make-rshared", "/")
     mount_folders(folder)
     show_kernel_settings(folder)
-    set_up_network()
+    set_up_network(families.of(folder))
 
 
 def mount_sys(folder):
@@ -69,18 +70,23 @@ def show_kernel_settings(folder):
         bind(file, f"/proc/sys/{name}")
 
 
-def set_up_network():
+def set_up_network(of_cluster):
     run("hostname", NODE)
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", NODE, "type", "bridge")
-    run("ip", "address", "add", f"{ADDRESS}/24", "dev", NODE)
     run("ip", "link", "set", NODE, "up")
-    # It leads nowhere: services' addresses need some route before they are translated.
-    run("ip", "route", "add", "default", "dev", NODE)
+    for family in of_cluster:
+        # Without a search for duplicates (nodad) an address of IPv6 may be used at once.
+        run("ip", "address", "add", f"{family.node}/{family.node_bits}", "dev", NODE, *(["nodad"] if family == families.IP6 else []))
+        # It leads nowhere: services' addresses need some route before they are translated.
+        run("ip", "route", "add", family.everything, "dev", NODE)
     settings = pathlib.Path("/proc/sys/net")
     (settings / "ipv4/ip_forward").write_text("1\n")
+    if families.IP6 in of_cluster:
+        (settings / "ipv6/conf/all/forwarding").write_text("1\n")
     # A module that changes bridges on the whole machine, so it is not loaded for this: where it isn't, a pod reaches the
     # others by their own addresses and not by those of services.
-    bridged = settings / "bridge/bridge-nf-call-iptables"
-    if bridged.exists():
-        bridged.write_text("1\n")
+    for tables in ("iptables", "ip6tables"):
+        bridged = settings / f"bridge/bridge-nf-call-{tables}"
+        if bridged.exists():
+            bridged.write_text("1\n")

@@ -13,12 +13,15 @@ import pytest
 
 import build
 import control_plane
+import families
 import images
 from api import Api
 
 STARTER = pathlib.Path(__file__).resolve().parents[1] / "cluster/start_node.py"
 START_SECONDS = 180
 ORDER_SECONDS = 120
+# At night the files that share a cluster run on clusters of other addresses, too.
+SHARED_FAMILIES = os.environ.get("SKIFF_TEST_FAMILIES") or ("ip4" if families.why_not("both") else "both")
 MANAGED = "app.kubernetes.io/managed-by=skiff"
 
 
@@ -32,12 +35,13 @@ def said_by(process, seconds):
     return process.stdout.readline().strip() if ready else ""
 
 
-def launch(told, *addons, stdin=subprocess.PIPE, **options):
-    """Starts one, whose errors go to the file `told`: (the starter's process, what it says of the cluster)."""
+def launch(told, *addons, of_families="ip4", stdin=subprocess.PIPE, **options):
+    """Starts one, whose errors go to the file `told`: (the starter's process, what it says of the cluster). `of_families` is a
+    word of families.py."""
     programs = {f"--{name}": os.environ.get(name.upper()) for name in ("skiffd", "testcmd")}
     process = subprocess.Popen(
         ["/usr/bin/python3", "-B", STARTER, *(word for flag in programs.items() if flag[1] for word in flag),
-         *(f"--{name}" for name in addons)], stdin=stdin, stdout=subprocess.PIPE, stderr=told, text=True, **options)
+         f"--families={of_families}", *(f"--{name}" for name in addons)], stdin=stdin, stdout=subprocess.PIPE, stderr=told, text=True, **options)
     line = said_by(process, START_SECONDS)
     if not line:
         process.kill()
@@ -54,6 +58,7 @@ class Cluster:
     def __init__(self, where):
         self.folder, self.pid = pathlib.Path(where["folder"]), where["pid"]
         self.kubeconfig = pathlib.Path(where["kubeconfig"])
+        self.families = families.of(self.folder)
         server = json.loads(self.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
         self.api = Api(server, control_plane.admin_trust(self.folder / "pki"))
 
@@ -103,9 +108,9 @@ class Cluster:
 class OwnCluster(Cluster):
     """A cluster that is started here, whose parts may be killed and started."""
 
-    def __init__(self, *addons):
+    def __init__(self, *addons, of_families="ip4"):
         with tempfile.TemporaryFile() as told:
-            self.process, where = launch(told, *addons)
+            self.process, where = launch(told, *addons, of_families=of_families)
         super().__init__(where)
 
     def tell(self, order):
@@ -136,11 +141,11 @@ def skip(reason):
 
 
 @contextlib.contextmanager
-def running(*addons):
+def running(*addons, of_families="ip4"):
     """A cluster for the tests of one run of pytest, which are skipped where none can be made. At the end nothing of skiff's is
     in any namespace of it."""
     try:
-        cluster = OwnCluster(*addons)
+        cluster = OwnCluster(*addons, of_families=of_families)
     except CannotRun as error:
         skip(error)
     try:
@@ -160,5 +165,5 @@ def shared():
             skip(reason)
         yield Cluster(where)
         return
-    with running("agent-sandbox") as cluster:
+    with running("agent-sandbox", of_families=SHARED_FAMILIES) as cluster:
         yield cluster

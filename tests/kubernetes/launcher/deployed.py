@@ -9,6 +9,7 @@ import tempfile
 import yaml
 
 import images
+from families import in_url
 from namespace import Namespace
 from skiff import AGENT, BUSYBOX
 from waiting import until
@@ -48,7 +49,8 @@ class Deployed:
 
     def __init__(self, cluster, home=HOME, tenant=TENANT):
         self.cluster, self.home, self.tenant = cluster, Namespace(cluster, home), Namespace(cluster, tenant)
-        self.address = self.home.get("service", "skiff-serve")["spec"]["clusterIP"]
+        self.addresses = self.home.get("service", "skiff-serve")["spec"]["clusterIPs"]
+        self.address = in_url(self.addresses[0])
 
     def pods(self):
         return self.home.items("pods")
@@ -59,9 +61,9 @@ class Deployed:
         return (status.get("observedGeneration") == deployment["metadata"]["generation"]
                 and status.get("readyReplicas") == status.get("updatedReplicas") == status.get("replicas") == replicas)
 
-    def is_reached(self):
+    def is_reached(self, address=None):
         """The node's own tables follow what is ready."""
-        words = ["curl", "-sS", "--fail", "--max-time", "5", f"http://{self.address}/readyz"]
+        words = ["curl", "-sS", "--fail", "--max-time", "5", f"http://{in_url(address) if address else self.address}/readyz"]
         return subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode == 0
 
     def curl(self, method, path, key, body=None, kind="application/json", status=200):

@@ -1,4 +1,4 @@
-"""The cluster that most of these files share, with agent-sandbox: `shared_cluster.py start FILE` before the first of them, and
+"""The cluster that most of these files share, with agent-sandbox and addresses of IPv4 and IPv6: `shared_cluster.py start FILE` before the first of them, and
 `shared_cluster.py stop FILE` after the last one. FILE then tells the tests where it is (SKIFF_TEST_CLUSTER).
 
 It ends with `stop`, or with the process that ran `start`, which is ctest."""
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import cgroups
-from cluster import CannotRun, Cluster, launch
+from cluster import SHARED_FAMILIES, CannotRun, Cluster, launch
 
 END_SECONDS = 60
 
@@ -24,7 +24,7 @@ def start(file):
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         with open(file.with_suffix(".log"), "w+b") as told:
-            starter, where = launch(told, "agent-sandbox", stdin=tail.stdout, start_new_session=True)
+            starter, where = launch(told, "agent-sandbox", of_families=SHARED_FAMILIES, stdin=tail.stdout, start_new_session=True)
     except CannotRun as reason:
         file.write_text(json.dumps({"cannot_run": str(reason)}))
         return

@@ -9,6 +9,7 @@ import pytest
 
 import deployed as deployments
 from deployed import HOME, TENANT
+from families import in_url, lie_in
 from skiff import Skiff
 from waiting import until
 
@@ -59,9 +60,15 @@ def test_a_sandbox_that_would_lose_its_files_is_not_stopped_and_its_lease_is_ext
     assert "cannot" not in deployed.logs()
 
 
+def test_its_service_has_an_address_of_each_family_of_the_cluster(deployed):
+    assert lie_in(deployed.addresses, [family.services for family in deployed.cluster.families]), deployed.addresses
+    for address in deployed.addresses:
+        until(lambda address=address: deployed.is_reached(address), 30, address, every=0.1)
+
+
 def test_doctor_finds_nothing_wrong_from_a_replica(deployed, key):
     # From a Pod: the addresses of services lead back to Pods on real nodes alone (../cluster/surroundings.py).
-    url = f"http://{deployed.pods()[0]['status']['podIP']}:7080"
+    url = f"http://{in_url(deployed.pods()[0]['status']['podIP'])}:7080"
     found = deployed.doctor("--url", url)
     assert set(found) == {"API server", "clock", "API keys", f"tenant {TENANT}", f"server at {url}"}
     assert all(check["passed"] for check in found.values()), found

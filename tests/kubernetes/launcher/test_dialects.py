@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from families import in_url
 from skiff import BUSYBOX, Skiff, pool_json
 from waiting import until
 
@@ -16,7 +17,7 @@ def flags(*names):
 
 
 def ask(skiff, address, port, path, *words):
-    return skiff.cluster.inside("curl", "-sS", "--max-time", "10", *words, f"http://{address}:{port}{path}")
+    return skiff.cluster.inside("curl", "-sS", "--max-time", "10", *words, f"http://{in_url(address)}:{port}{path}")
 
 
 def answers(skiff, dialect, address):

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 
+from families import in_url
 from skiff import AGENT
 from terminal import Terminal
 
@@ -167,7 +168,7 @@ def test_a_name_is_taken_once(shared):
 def status_at(skiff, address, *headers):
     """That of the agent's answer, as it is seen from inside of the cluster."""
     return skiff.cluster.inside("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", *headers, "--retry", "50",
-                                "--retry-delay", "1", "--retry-connrefused", f"http://{address}:7070/v1/version")
+                                "--retry-delay", "1", "--retry-connrefused", f"http://{in_url(address)}:7070/v1/version")
 
 
 def test_the_services_address_answers_who_has_a_token(shared):
