@@ -47,7 +47,7 @@ def network(of_cluster):
 
 
 def all_addresses(of_cluster):
-    """What the parts of a node listen on. Their default is 0.0.0.0."""
+    """Returns the address that the parts of a node listen on. Their default is 0.0.0.0."""
     return "::" if families.IP6 in of_cluster else "0.0.0.0"
 
 

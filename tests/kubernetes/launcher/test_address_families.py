@@ -58,7 +58,7 @@ def status_at(cluster, url):
 
 
 def works(skiff, **options):
-    """What somebody does with a sandbox, by whatever way it is reached."""
+    """Uses a sandbox by one way, as its owner would."""
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; exit 7", status=7, **options)[0] == "out\n"
     (skiff.work / "file").write_text("there and back")
     skiff("cp", "file", "box:copied", **options)
@@ -159,7 +159,7 @@ def test_a_server_that_listens_on_an_address_of_the_last_family(skiff, cluster):
         for path, headers in ((f"/s/box/{PAGE}/page", {}), ("/page", {"Host": f"{PAGE}-box.{DOMAIN}:{port}"})):
             answer = server.request("GET", path, key=key, headers=headers)
             assert (answer.status, answer.body) == (200, b"hello\n"), path
-        # What a page of the server's own sends.
+        # A page of the server's own sends this Origin.
         assert server.request("GET", "/v1/sandboxes", key=key, headers={"Origin": server.url}).status == 200
         found = {check["what"]: check for check in skiff.json("doctor", "--serve", "--url", server.url)["items"]}
         assert found[f"server at {server.url}"]["passed"], found
