@@ -22,8 +22,10 @@ struct Numbers {
 constexpr Numbers kNative{
 #if defined(__x86_64__)
     AUDIT_ARCH_X86_64,
-#else
+#elif defined(__aarch64__)
     AUDIT_ARCH_AARCH64,
+#else
+#error "skiffd isolates commands on x86-64 and arm64"
 #endif
     SYS_prlimit64,     SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam,
     SYS_sched_setattr, SYS_setpriority,       SYS_ioprio_set};

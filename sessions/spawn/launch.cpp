@@ -26,8 +26,6 @@
 namespace skiff::sessions {
 namespace {
 
-constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr std::size_t kGuardBytes = 4096;
 constexpr int kLeastSlot = 10;     // above every target, so no source is overwritten before it is copied
 constexpr unsigned kMostLow = 64;  // the kernel copies tables in steps of 64 descriptors
 
@@ -275,12 +273,20 @@ std::uint64_t signals_not_default() {
   return found;
 }
 
-LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
-  void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+ChildStack::ChildStack(std::size_t page) : page_{page} {
+  void* const memory =
+      ::mmap(nullptr, page + kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return;
-  stack_ = memory;
-  ::mprotect(memory, kGuardBytes, PROT_NONE);
+  memory_ = static_cast<char*>(memory);
+  ::mprotect(memory, page, PROT_NONE);  // mprotect(2) rounds up to whole pages
+}
 
+ChildStack::~ChildStack() {
+  if (memory_ != nullptr) ::munmap(memory_, page_ + kBytes);
+}
+
+LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
+  if (stack_.top() == nullptr) return;
   UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   if (!null) {
     // A root directory without devices: this file reads as empty, too.
@@ -300,13 +306,9 @@ LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
   }
 }
 
-LaunchPad::~LaunchPad() {
-  if (stack_ != nullptr) ::munmap(stack_, kStackBytes);
-}
-
 Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen) {
   static_assert(sizeof(std::atomic<pid_t>) == sizeof(pid_t) && std::atomic<pid_t>::is_always_lock_free);
-  if (stack_ == nullptr) return {.error = ENOMEM, .stage = LaunchStage::clone};
+  if (stack_.top() == nullptr) return {.error = ENOMEM, .stage = LaunchStage::clone};
 
   Child child;
   child.plan = &plan;
@@ -354,7 +356,12 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
   const std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t before = 0;
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before), 8);
-  const long made = clone_onto(static_cast<char*>(stack_) + kStackBytes, flags, seen, child_main, &child);
+  long made = clone_onto(stack_.top(), flags, seen, child_main, &child);
+  if (made == -EINVAL && (flags & CLONE_FILES) != 0) {
+    // qemu's emulation of Linux knows no such child: it gets a copy of the whole table.
+    child.beyond = 0;
+    made = clone_onto(stack_.top(), flags & ~static_cast<unsigned long>(CLONE_FILES), seen, child_main, &child);
+  }
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before), 0, 8);
 
   clear_slots();

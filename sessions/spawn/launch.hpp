@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -70,13 +71,31 @@ struct Launched {
 /// The signals that this process ignores or handles: bit N-1 is signal N. Takes 64 system calls.
 [[nodiscard]] std::uint64_t signals_not_default();
 
+/// The stack of a child, 64 KiB, above a page that it cannot reach. `page` is the size of the kernel's pages: 4 to 64
+/// KiB.
+class ChildStack {
+ public:
+  explicit ChildStack(std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  ~ChildStack();
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+
+  static constexpr std::size_t kBytes = std::size_t{64} * 1024;
+  /// One above the highest byte; null: there was no memory.
+  [[nodiscard]] char* top() const noexcept { return memory_ == nullptr ? nullptr : memory_ + page_ + kBytes; }
+
+ private:
+  std::size_t page_;
+  char* memory_ = nullptr;
+};
+
 /// The resources of one spawning thread: a stack for the child, and a few reserved descriptor numbers. The numbers are
 /// low, so the child copies a small part of the agent's descriptor table instead of all of it.
 class LaunchPad {
  public:
   /// `not_default`: see `signals_not_default`. The agent must not change its signal dispositions later.
   explicit LaunchPad(std::uint64_t not_default = signals_not_default());
-  ~LaunchPad();
+  ~LaunchPad() = default;
   LaunchPad(const LaunchPad&) = delete;
   LaunchPad& operator=(const LaunchPad&) = delete;
 
@@ -85,7 +104,7 @@ class LaunchPad {
   [[nodiscard]] Launched launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen);
 
  private:
-  void* stack_ = nullptr;  ///< null: there was no memory
+  ChildStack stack_;
   std::uint64_t not_default_;
   UniqueFd null_;
   std::array<UniqueFd, 3 + kMostExtraDescriptors> slots_;

@@ -1,12 +1,17 @@
 #include "sessions/spawn/launch.hpp"
 
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "tests/support/child.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/paths.hpp"
 
 namespace skiff::sessions {
@@ -33,6 +38,27 @@ struct Plan {
 int exit_code(pid_t pid) {
   int status = -1;
   return ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(ChildStack, HasAllOfItsBytesWhateverThePageSize) {
+  for (const std::size_t page : {4096u, 16384u, 65536u}) {
+    const ChildStack stack{page};
+    ASSERT_NE(stack.top(), nullptr);
+    std::memset(stack.top() - ChildStack::kBytes, 1, ChildStack::kBytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stack.top()) % 16, 0u);
+  }
+}
+
+TEST(LaunchPad, DoesWithoutASharedTableOfDescriptors) {
+  test::expect_without(
+      [] {
+        LaunchPad pad;
+        const Plan plan{"exit", "9"};
+        const Launched launched = pad.launch(plan.plan, nullptr);
+        EXPECT_EQ(launched.error, 0);
+        EXPECT_EQ(exit_code(launched.pid), 9);
+      },
+      SYS_clone, EINVAL, 0, CLONE_FILES);
 }
 
 TEST(LaunchPad, ReturnsOnceTheProgramRuns) {
