@@ -36,12 +36,12 @@ def agent(tmp_path):
 
 
 @pytest.fixture
-def skiff(agent):
+def skiff(agent, tmp_path):
     """`skiff(*arguments)`: the emulated launcher at that agent."""
 
     def run(*arguments, **options):
         return subprocess.run(emulated("skiff", *arguments), capture_output=True, text=True, timeout=60,
-                              env={"SKIFF_URL": agent, "SKIFF_TOKEN": TOKEN, "HOME": "/nonexistent", "PATH": os.environ["PATH"]}, **options)
+                              env={"SKIFF_URL": agent, "SKIFF_TOKEN": TOKEN, "HOME": str(tmp_path), "PATH": os.environ["PATH"]}, **options)
 
     def exec_(*command, **options):
         return run("exec", *options.pop("flags", ()), "x", "--", *command, **options)
