@@ -80,8 +80,7 @@ OfflineContext Context::offline() const {
 
 Result<Cluster*> Context::cluster() {
   if (!cluster_) {
-    ClusterOptions wanted{
-        .access = options_.access, .name_prefix = options_.name_prefix, .agent_image = agent_image_};
+    ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix, .agent_image = agent_image_};
     if (options_.driver == "auto") {
       wanted.transport.advice = kAdvice;
     }

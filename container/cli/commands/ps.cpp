@@ -54,8 +54,7 @@ std::string format_list(const std::vector<Listed>& items, TableForm form) {
   }
   for (const Listed& one : items) {
     const Sandbox& sandbox = one.sandbox;
-    const std::string expires =
-        sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
+    const std::string expires = sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
     std::vector<std::string> row{sandbox.name, std::string{state_word(sandbox.state)},
                                  format_age(sandbox.created_at, now), expires,
                                  sandbox.address.empty() ? sandbox.reason : sandbox.address};
@@ -67,8 +66,8 @@ std::string format_list(const std::vector<Listed>& items, TableForm form) {
       };
       const auto text = [](const std::string& value) { return value.empty() ? std::string{"-"} : value; };
       const std::string age = format_age(one.last_used_at, now);
-      row.insert(row.end(), {age == "-" ? age : age + " ago", text(sandbox.image), text(sandbox.owner),
-                             detail("node"), detail("pool")});
+      row.insert(row.end(), {age == "-" ? age : age + " ago", text(sandbox.image), text(sandbox.owner), detail("node"),
+                             detail("pool")});
     }
     rows.push_back(std::move(row));
   }
@@ -291,9 +290,9 @@ class Ps final : public Invocation {
     const std::string& form = context.options().output;
     // Print a table here: `show` would escape its colours.
     if (form == "table" || form == "wide") {
-      return print(format_list(found.items, {.is_wide = form == "wide",
-                                             .has_headers = is_first && !no_headers_,
-                                             .has_namespaces = all_namespaces_}));
+      return print(format_list(
+          found.items,
+          {.is_wide = form == "wide", .has_headers = is_first && !no_headers_, .has_namespaces = all_namespaces_}));
     }
     // As in kubectl, a single named sandbox is printed as an object.
     if (names_.size() == 1 && !watch_ && items.size() == 1) return context.show(items.front(), "", names);

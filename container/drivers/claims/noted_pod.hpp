@@ -34,8 +34,8 @@ struct NotedPod {
 /// nullopt if the sandbox was never seen up, and for objects that skiff did not create.
 [[nodiscard]] std::optional<NotedPod> noted_pod(const kube::Object& object);
 
-/// True if nobody has noted the Pod in which a sandbox of skiff's is now: it is being created or started, or whoever did
-/// that was killed.
+/// True if nobody has noted the Pod in which a sandbox of skiff's is now: it is being created or started, or whoever
+/// did that was killed.
 [[nodiscard]] bool lacks_note(const kube::Object& object);
 
 /// The merge patch (RFC 7396) that notes that the sandbox is up in this Pod.
