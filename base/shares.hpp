@@ -12,7 +12,7 @@ namespace skiff {
 
 /// A limit that holders share (tenants, credentials, source addresses), and the amount that each of them has. It
 /// refuses nothing by itself; its callers apply one of two rules. `leaves_room`: a holder has at most as much as the
-/// others leave free, half of all when it is alone, so the next holder always finds some. `who_has_most`: a holder may
+/// others leave free, half of all when it is alone, so others find room until all is used. `who_has_most`: a holder may
 /// have all that no other one wants, and the holder with the most makes room. The class knows only holders that have
 /// something; each call takes the logarithm of their number. Reactor thread only.
 class Shares {
@@ -35,7 +35,7 @@ class Shares {
     return ordered_.empty() ? nullptr : &(*ordered_.rbegin())->first;
   }
 
-  /// The amount of one holder, for as long as this lives; empty: nothing. The shares must outlive it.
+  /// Adds to the amount of one holder for as long as it lives; a holder may have several. Shares must outlive it.
   class Part {
    public:
     Part() noexcept = default;

@@ -6,7 +6,7 @@
 
 namespace skiff {
 
-/// Everything that has state runs on one reactor; the concrete executor type keeps Asio from type-erasing each hop.
+/// All coroutines run on one reactor (the io_context). Its concrete type spares Asio a type-erased executor per hop.
 using Executor = boost::asio::io_context::executor_type;
 
 /// A coroutine on the reactor. Take parameters by value (a reference could die before the coroutine does).

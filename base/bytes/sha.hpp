@@ -9,7 +9,7 @@
 namespace skiff {
 
 /// The SHA-256 (FIPS 180-4) of bytes that come piece by piece. It uses OpenSSL's own block function without the
-/// provider machinery of the EVP layer, which costs an idle agent megabytes and a start milliseconds.
+/// provider machinery of the EVP layer, which would cost megabytes of idle memory and milliseconds at each start.
 class Sha256 {
  public:
   using Digest = std::array<unsigned char, SHA256_DIGEST_LENGTH>;

@@ -271,7 +271,7 @@ struct SettingsTable::Reading {
   std::vector<std::string> given{};
 };
 
-/// Gives `text`, or else the next argument, to a row.
+/// Stores `text`. Without it, a switch becomes true, a choice takes its word `alone`, any other row the next argument.
 Result<> SettingsTable::take(Reading& reading, const Setting& row, const std::string& where,
                              std::optional<std::string_view> text) {
   if (!text && std::holds_alternative<setting::Switch>(row.target)) text = "true";

@@ -19,11 +19,11 @@
 namespace skiff::container {
 
 /// A client of one agent's API (/openapi.json). Its endpoint says how to connect. One connection is kept and carries
-/// one request at a time, so use one client for each call that may wait. Where the endpoint is part of a trace, each
-/// request is a span of it, and the agent gets its `traceparent`. Reactor thread only.
+/// one request at a time, so give each long call a client of its own. Where the endpoint is part of a trace, each
+/// request except `post_bytes` is a span of it, and every request carries a `traceparent`. Reactor thread only.
 ///
 /// When the agent refuses a request, the result is the agent's error with code, detail and field. A broken connection
-/// is `io_error` or `timeout`, and the caller may try again.
+/// is an error for which `is_broken_connection` is true, and the caller may try again.
 class AgentClient {
  public:
   AgentClient(Executor executor, Endpoint endpoint);
@@ -48,7 +48,7 @@ class AgentClient {
 
   /// A GET with these further header fields, whose body is read piece by piece from `http()`.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path, protocol::Headers more = {});
-  /// Sends a request as it is given, with the credentials. Read the answer's body piece by piece from `http()`,
+  /// Adds the path prefix, headers and token, and sends the request. Read the answer's body in pieces from `http()`,
   /// whatever its status. `target` is the path with its query.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> exchange(protocol::HttpClient::Request request);
   /// Begins a PUT of a body of unknown length: write it to `http()`, then call `end_upload`.

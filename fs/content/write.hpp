@@ -29,7 +29,7 @@ struct WriteOptions {
 /// Parses 64 hex digits. Errors: invalid_field.
 [[nodiscard]] Result<Sha256::Digest> parse_sha256(std::string_view hex);
 
-/// Writes a whole file: readers see either the old content or all of the new. The bytes go to a nameless file in the
+/// Writes a whole file: readers see either the old content or all of the new. The bytes go to a staged file in the
 /// same directory; `commit()` puts it in place. A writer that is dropped before leaves only the old content. A link at
 /// the end of the path is followed: its target is replaced or created. Other names of a replaced file (hard links) keep
 /// the old content. A file that is a mount of its own cannot be replaced and is written in place
@@ -67,7 +67,7 @@ class Writer {
   std::string path_;
   WriteOptions options_;
   Location location_;
-  StagedFile staged_;  // declared after place_, whose descriptor it uses
+  StagedFile staged_;  // declared after location_, whose descriptor it uses
   Sha256 sha_;
   std::uint64_t hashed_ = 0;
   bool elsewhere_ = false;  // staged in another directory, for a mount

@@ -53,7 +53,7 @@ struct Resolved {
 
 struct ResolveOptions {
   Links last = Links::follow;
-  bool refuses_links = false;  ///< those on the way, and with `Links::follow` the last: too_many_links
+  bool refuses_links = false;  ///< a link on the way, or with `Links::follow` at the end, is too_many_links
   Parents parents = Parents::require;
   Missing missing = Missing::refuse;
 };
@@ -62,7 +62,7 @@ struct ResolveOptions {
 /// during the walk leads out of the roots. Links are read and walked in turn; an absolute one starts again at the root
 /// that holds it. ".." above a root and the magic links of /proc are escapes. Directories that are created on the way
 /// have mode 0777 minus umask. `names` are below `root`. Errors: path_not_found, not_a_directory, path_escapes_root,
-/// too_many_links, permission_denied, no_space.
+/// too_many_links, name_too_long (in a link), permission_denied, no_space.
 [[nodiscard]] Result<Resolved> resolve(std::span<const RootDirectory> roots, std::size_t root,
                                        std::span<const std::string_view> names, bool directory, ResolveOptions options,
                                        std::string_view path);

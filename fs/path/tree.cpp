@@ -20,7 +20,7 @@ namespace {
 /// openat2(2) fails with EAGAIN when a rename anywhere on the system coincides with its check of a "..".
 constexpr int kMostOpenTries = 64;
 
-/// What the walk decides: it begins absolute links anew at their root, and knows which of a call's reasons it was.
+/// Whether to try the walk after this error: it follows absolute links, and finds out why openat2(2) failed.
 bool walk_decides(int error) {
   return error == EXDEV || error == ELOOP || error == EAGAIN || error == ENOTDIR;
 }
@@ -89,7 +89,7 @@ bool is_alive(const RootDirectory& root) {
   return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
 }
 
-/// Whether only the agent's own user can create names in it. An agent that is not root runs commands as its own user.
+/// Whether only root can create names in it. True if the agent is not root: its commands run as its user anyway.
 bool is_own(const UniqueFd& directory) {
   constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
   if (::geteuid() != 0) return true;
@@ -134,8 +134,8 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
     SKIFF_TRY(auto directory, open_root(root));
     tree.roots_.push_back(std::move(directory));
   }
-  // The kernel does not report that it passes from a root into a nested one. So with nested roots only the walk knows
-  // which of them are writable.
+  // The kernel does not report that a path enters a root inside another one. So if a read-only root lies in a writable
+  // one, the walk resolves all paths.
   const bool nested = std::ranges::any_of(tree.roots_, [&](const RootDirectory& inner) {
     return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootDirectory& outer) {
              return outer.access == Access::read_write && within(inner, outer);

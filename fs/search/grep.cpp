@@ -76,7 +76,7 @@ class Grep {
     }
     if (!worker.search) worker.search.emplace(matcher_, options_.lines);
     bool matched = false;
-    // Some virtual files state a size of 0.
+    // A size of 0 may be that of a virtual file with contents: below, such a file is read up to `largest_file`.
     const auto take = [&](LineMatch line) {
       if (taken_.fetch_add(1) >= options_.most) {
         stopped_ = true;

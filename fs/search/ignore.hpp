@@ -9,10 +9,10 @@
 
 namespace skiff::fs {
 
-/// The rules of one `.gitignore`, as in gitignore(5).
+/// The rules of one directory's ignore files (`.gitignore`, `.git/info/exclude`), as in gitignore(5).
 class IgnoreRules {
  public:
-  /// Limits of bytes and rules that are read from a file; the rest ignores nothing.
+  /// At most so many bytes are read from each file, and so many rules kept for a directory; the rest has no effect.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   static constexpr std::size_t kMostRules = 20'000;
 
@@ -42,7 +42,7 @@ struct IgnoreScope {
   std::size_t base = 0;  ///< length of the path to the directory that holds `rules`, with the slash
 };
 
-/// Whether `path` is ignored. The walk itself handles ignored directories above it.
+/// Whether a rule ignores `path` itself. Does not check the directories above it: a walk enters no ignored directory.
 [[nodiscard]] bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_directory) noexcept;
 
 /// Reads the scope of the directory at `path` ("" or "a/b"), opened as `directory`: its `.gitignore` and, at the top of

@@ -10,7 +10,7 @@
 namespace skiff::fs {
 namespace {
 
-// A zero byte makes the whole block of this size binary, including the data before the byte, as in ripgrep.
+// First size of the buffer. When it holds a zero byte, neither it nor the rest is searched, as in ripgrep.
 constexpr std::size_t kSearchBlock = std::size_t{64} << 10U;
 constexpr std::size_t kLargest = std::size_t{1} << 20U;
 constexpr std::size_t kOverlap = 4096;
@@ -70,7 +70,7 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
   return end;
 }
 
-/// Reads until the buffer is full. Returns `none` for the last block of a file.
+/// Reads until the buffer is full. Returns `none` at the end of the file, even if this call has read its last bytes.
 LineSearch::Filled LineSearch::fill(int file) {
   const std::size_t old = end_;
   while (end_ < buffer_.size()) {
@@ -184,7 +184,7 @@ void LineSearch::roll(std::size_t limit) {
       last_lines_.assign(std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
     }
   } else {
-    // A line fills the buffer: keep its end, so that a match that begins there is found.
+    // A line fills the buffer. If it has not matched yet, keep its end: a match may begin there.
     limit -= line_matched_ ? 0 : kOverlap;
     line_begin_ += limit;
   }

@@ -14,7 +14,7 @@ namespace skiff::fs {
 struct WalkOptions {
   /// The path of the directory below the root, "" for the root: the prefix of every path in the walk.
   std::string prefix = {};
-  /// A descriptor of the root, if the directory is not the root: the ignore files on the way from it apply, too. Not
+  /// The root's descriptor if the walk starts below it; then `.gitignore` files from the root down apply, too. Not
   /// owned.
   int root = -1;
   bool hidden = false;      ///< also names that begin with a dot, but never `.git`
@@ -44,7 +44,7 @@ struct WalkSummary {
   bool stopped = false;           ///< the visitor or the stop token ended the walk early
 };
 
-/// Visits everything beneath `directory`, a directory before its contents, on up to `threads` threads. Links are not
+/// Visits what `options` admit beneath `directory`, parents first, on up to `threads` threads. Links are not
 /// followed, virtual file systems such as /proc are not entered; at most about 128 descriptors are open. Unreadable
 /// directories are counted and left out.
 [[nodiscard]] WalkSummary walk(const UniqueFd& directory, const WalkOptions& options, const std::stop_token& stop,

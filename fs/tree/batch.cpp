@@ -222,7 +222,7 @@ class Batch {
       return ::renameat2(directory, name.c_str(), directory, one.location.name.c_str(), RENAME_EXCHANGE) == 0 ? 0
                                                                                                               : errno;
     };
-    // The staged file's destructor removes its temporary name: now the old content, after an undo the new one.
+    // The staged file's destructor removes the temporary name. It holds the old content then, or the new after an undo.
     int error = exchange();
     if (error == 0) {
       undo_.emplace_back([exchange] { return exchange() == 0; });

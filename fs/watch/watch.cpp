@@ -22,7 +22,7 @@ namespace {
 using Type = WatchEvent::Type;
 
 constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
-constexpr std::size_t kMostUnfinished = 64;  // names moved to unwatched places, before they are forgotten
+constexpr std::size_t kMostUnfinished = 64;  // temporary names moved out of sight; if more, all are forgotten
 constexpr int kMostBlocks = 64;              // blocks per drain; then other watches have their turn
 
 /// Whether the name has the form that the kernel uses for a nameless file (open(2), O_TMPFILE), such as a running
@@ -126,7 +126,7 @@ struct Watch::State {
       return;
     }
     if ((event.mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
-      // The watch on the parent directory reports all other directories.
+      // The removal of any other directory is reported by the watch on its parent.
       if (directories.is_top(event.wd)) end();
       if ((event.mask & IN_IGNORED) != 0) directories.remove(event.wd, true);
       return;
@@ -152,8 +152,8 @@ struct Watch::State {
     }
   }
 
-  /// Handles an event of a file that the agent has not finished or has set aside. It is reported when the file gets its
-  /// final name, or loses it.
+  /// Handles an event of a temporary name, and reports none. A new file is reported when it gets its final name, and a
+  /// file that is moved from its own name to a temporary one is reported as deleted, except in an exchange.
   void pass_over(const inotify_event& event, const std::string& name) {
     if ((event.mask & IN_MOVED_FROM) != 0) unfinished.insert_or_assign(event.cookie, name);
     if ((event.mask & IN_MOVED_TO) == 0) return;
@@ -227,8 +227,8 @@ struct Watch::State {
     adopt(parent, name, true);
   }
 
-  /// A new directory has this name: a directory that was moved away from it is out of sight, and forgotten under this
-  /// name.
+  /// A new directory has taken this name: forgets the one that was moved away from it, which is scanned anew if it
+  /// appears elsewhere.
   void take_over(int parent, const std::string& name) {
     for (auto& [cookie, from] : moved) {
       if (from.parent != parent || from.name != name) continue;

@@ -62,7 +62,7 @@ class WebSocket {
 
   /// Reads the next message. When the connection has ended, it and all later calls fail: `cancelled` (properly closed
   /// by either side), `invalid_request` or `payload_too_large` (the peer broke the protocol and was told), `timeout` (a
-  /// dead peer or the write deadline), `io_error`. It may be cancelled and called again; no bytes are lost.
+  /// dead peer or the write deadline), `resource_exhausted` (no budget), `io_error`. Cancelling a call loses no bytes.
   [[nodiscard]] Task<Result<Message>> read();
 
   /// Sends one message that consists of `parts` (for example header and payload), which must stay valid until it
@@ -77,7 +77,7 @@ class WebSocket {
 
   /// Does the close handshake: waits for earlier messages, sends the close frame, waits for the peer's (messages that
   /// arrive meanwhile are dropped, or go to the coroutine in `read()`), ends the stream. Each step takes at most
-  /// `close_timeout`. Does nothing when it is closed already.
+  /// `close_timeout`, except the wait for earlier messages. Does nothing when it is closed already.
   Task<> close(std::uint16_t code, std::string reason);
 
   /// Drops the connection now; all calls on it end. May be repeated.

@@ -29,8 +29,8 @@ inline constexpr std::chrono::milliseconds kShutPatience{5000};
 using StoppableJob = std::move_only_function<void(const std::stop_token& stop)>;
 [[nodiscard]] Task<> run_long(Call* call, StoppableJob* job);
 
-/// Runs `work(stop)` on a thread for long work and returns its result. `stop` is requested when the client has
-/// disconnected. Errors: also cancelled, if that was before its turn.
+/// Runs `work(stop)` on a thread for long work and returns its result. `stop` is requested 5 s after the client has
+/// disconnected. Errors: also cancelled, if `stop` was requested before the work got a thread.
 template <class Work>
 Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Work work) {
   std::optional<std::invoke_result_t<Work&, const std::stop_token&>> result;
@@ -64,7 +64,7 @@ Task<std::invoke_result_t<Work&, const std::stop_token&>> on_disk(Call& call, Wo
 
 /// Most bytes that short work hashes for a tag.
 inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
-/// Whether an entry has no tag because that needs the hash of more bytes.
+/// Whether a file has no entity tag (`tag`) only because that needs the hash of more bytes than short work may hash.
 [[nodiscard]] bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag);
 
 }  // namespace skiff::runtime::api

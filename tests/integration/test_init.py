@@ -1,5 +1,6 @@
 """Late binding of a warm sandbox, and how its life ends by itself."""
 
+import concurrent.futures
 import hashlib
 
 import pytest
@@ -35,6 +36,18 @@ def test_init_is_for_once(agent):
     assert agent.request("POST", "/v1/init", json={}).json()["setup"] is None
     agent.request("POST", "/v1/init", json={"env": {"LATE": "1"}}).problem(409, "already_initialised")
     assert agent.run("echo ${LATE-none}")["stdout"] == "none\n"
+
+
+def test_of_many_inits_at_the_same_time_one_counts(agent):
+    def init(number):
+        setup = {"command": "true", "timeout_ms": 10_000}
+        return agent.request("POST", "/v1/init", json={"token_sha256": [digest(f"token-{number}")], "setup": setup}).status
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(init, range(16)))
+    assert sorted(statuses) == [200] + [409] * 15
+    accepted = [number for number in range(16) if agent.request("GET", "/v1/sessions", token=f"token-{number}").status == 200]
+    assert accepted == [statuses.index(200)]
 
 
 @pytest.mark.parametrize("bad, field", [

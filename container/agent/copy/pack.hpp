@@ -16,13 +16,13 @@ using TarSink = std::function<bool(std::string block)>;
 
 /// Packs a file, or a directory with its contents. Links are packed as links and several names of a file as hard links;
 /// modes and times are kept. If `from` is a link, it is followed only if a slash is behind it. The entry is called
-/// `name` in the archive; with "." a directory's entries stand there without it. A file that cannot be read is left
+/// `name` in the archive; "." packs a directory's entries without the directory. A file that cannot be read is left
 /// out, and one that has become shorter ends in zeros; the summary lists both. Errors are those of `from` itself and of
 /// the sink.
 [[nodiscard]] Result<TarSummary> pack_tar(const std::filesystem::path& from, const std::string& name,
                                           const TarSink& sink);
 
-/// Size of an archive of one file of that size, without the header for a part of a second in the file's time.
+/// Size of an archive of one file of `file_size` bytes whose time is in whole seconds (else one more header follows).
 [[nodiscard]] std::uint64_t tar_size(std::uint64_t file_size);
 /// Number of bytes that `pack_tar` will give. It does not count the longer headers of names that are not ASCII or have
 /// more than 100 characters and of files of 8 GiB, nor entries that cannot be examined.

@@ -38,7 +38,7 @@ Result<NewKeys> check_keys(const InitRequest& request) {
 /// Refuses a credential for one session: these routes are about the whole sandbox.
 Result<> for_the_whole_sandbox(const Call& call) {
   if (!call.identity.session) return {};
-  return fail(Errc::insufficient_scope, "the credential is for one session, and this is about the sandbox");
+  return fail(Errc::insufficient_scope, "the credential is for one session, but this concerns the whole sandbox");
 }
 
 OrNull<std::uint64_t> or_null_ms(const std::optional<Milliseconds>& time) {
@@ -73,6 +73,19 @@ const Answer<Initialised>& init_answer() {
   return answer;
 }
 
+Task<Result<std::shared_ptr<sessions::Command>>> start_setup(Call& call, SetupRequest setup) {
+  SKIFF_CO_TRY(auto session, call.agent.registry.find(sessions::Registry::kDefault));
+  CommandRequest command;
+  command.command = std::move(setup.command);
+  command.timeout = setup.timeout;
+  auto started = co_await start(call, session, &command);
+  if (!started) {
+    if (started.error().field == "/command") started.error().field = "/setup/command";
+    co_return std::unexpected{std::move(started.error())};
+  }
+  co_return started->command;
+}
+
 Task<Result<>> initialise(Call& call) {
   Agent& agent = call.agent;
   SKIFF_CO_TRY_VOID(for_the_whole_sandbox(call));
@@ -81,23 +94,20 @@ Task<Result<>> initialise(Call& call) {
     co_return fail(Errc::already_initialised, "/v1/init can be called only once, and was called before");
   SKIFF_CO_TRY(auto keys, check_keys(request));
 
-  // The setup needs the environment. If it cannot be started, the environment is reset.
+  // From here on another call is refused, also while the setup starts. The setup needs the environment. If it cannot be
+  // started, nothing has changed.
+  agent.initialised = true;
   agent.registry.set_environment(request.env, request.secret_env);
   std::shared_ptr<sessions::Command> setup;
   if (request.setup) {
-    SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
-    CommandRequest command;
-    command.command = std::move(request.setup->command);
-    command.timeout = request.setup->timeout;
-    auto started = co_await start(call, session, &command);
+    auto started = co_await start_setup(call, std::move(*request.setup));
     if (!started) {
       agent.registry.set_environment({}, {});
-      if (started.error().field == "/command") started.error().field = "/setup/command";
+      agent.initialised = false;
       co_return std::unexpected{std::move(started.error())};
     }
-    setup = started->command;
+    setup = std::move(*started);
   }
-  agent.initialised = true;
   agent.labels = std::move(request.labels);
   for (TokenEntry& entry : keys.tokens) agent.access.authenticator.add(std::move(entry));
   agent.access.authenticator.add(std::move(keys.keys));

@@ -141,7 +141,7 @@ const Answer<ExitStatus>& exit_answer() {
        {"cause", [](const Status& status) { return name(status.cause); }, "Why the command ended", cause_words},
        {"core_dumped", [](const Status& status) { return status.core_dumped ? std::optional{true} : std::nullopt; }},
        {"output_complete", [](const Status& status) { return status.output_complete; },
-        "true: all pipes are closed; false: more output may follow, marked late"},
+        "true: every pipe was read to its end; false: more may follow, marked late, or a pipe was given up"},
        {"background",
         [](const Status& status) {
           return status.background.empty() ? std::nullopt : std::optional{status.background};
@@ -157,7 +157,7 @@ const Answer<ExitStatus>& exit_answer() {
         [](const Status& status) {
           return status.kill_level.empty() ? std::nullopt : std::optional{string_view{status.kill_level}};
         },
-        "After a kill: how far the end of the process tree was verified"},
+        "After a kill: tree or cgroup if no process is left; incomplete if some may be left"},
        {"error",
         [](const Status& status) {
           using Error = Part<&failure_answer>;

@@ -9,7 +9,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-/// Applies the query of /v1/run to a command request.
+/// Applies the query parameters `cwd` and `timeout_ms` of /v1/run and /v1/shell to a command request.
 Result<> apply_query(const Call& call, CommandRequest& request) {
   if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
   SKIFF_TRY(auto timeout, call.query_number("timeout_ms", kLongestTime));

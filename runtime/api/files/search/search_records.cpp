@@ -11,7 +11,7 @@ using fs::WalkEntry;
 
 constexpr std::string_view kPathHelp = "Path below the session's root, in the form of the requested path";
 constexpr std::string_view kPathBytesHelp = "Replaces path if that is not UTF-8";
-constexpr std::string_view kTruncatedHelp = "true: there are more matches than the limit";
+constexpr std::string_view kTruncatedHelp = "true: there may be more matches: the limit was reached, or the search was stopped";
 
 std::string_view word(WalkEntry::Kind kind) {
   switch (kind) {
@@ -92,7 +92,7 @@ const EventAnswer<GrepSummary>& grep_summary() {
                   {{"files", [](const GrepSummary& of) { return of.files; }, "Files with a match"},
                    {"matches", [](const GrepSummary& of) { return of.matches; }},
                    {"searched", [](const GrepSummary& of) { return of.searched; },
-                    "Files that were searched to their end"},
+                    "Files that were searched, to their end or until the search stopped"},
                    {"unreadable", [](const GrepSummary& of) { return of.unreadable; },
                     "Files and directories that could not be read"},
                    {"too_large", [](const GrepSummary& of) { return of.too_large; },
