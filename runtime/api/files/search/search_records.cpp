@@ -11,7 +11,8 @@ using fs::WalkEntry;
 
 constexpr std::string_view kPathHelp = "Path below the session's root, in the form of the requested path";
 constexpr std::string_view kPathBytesHelp = "Replaces path if that is not UTF-8";
-constexpr std::string_view kTruncatedHelp = "true: there may be more matches: the limit was reached, or the search was stopped";
+constexpr std::string_view kTruncatedHelp =
+    "true: there may be more matches: the limit was reached, or the search was stopped";
 
 std::string_view word(WalkEntry::Kind kind) {
   switch (kind) {
