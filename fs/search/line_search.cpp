@@ -10,7 +10,7 @@
 namespace skiff::fs {
 namespace {
 
-// First size of the buffer. When it holds a zero byte, neither it nor the rest is searched, as in ripgrep.
+// First size of a block. When it holds a zero byte, neither it nor the rest is searched, as in ripgrep.
 constexpr std::size_t kSearchBlock = std::size_t{64} << 10U;
 constexpr std::size_t kLargest = std::size_t{1} << 20U;
 constexpr std::size_t kOverlap = 4096;
@@ -30,6 +30,7 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
   end_ = counted_ = 0;
   at_end_ = line_matched_ = false;
   room_ = most_bytes;
+  block_ = kSearchBlock;
   line_ = 1;
   line_begin_ = 0;
   last_lines_.clear();
@@ -54,8 +55,9 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
         std::size_t limit = end_;
         if (!at_end_ && last != nullptr) {
           limit = static_cast<std::size_t>(last - buffer_.data()) + 1;
-        } else if (!at_end_ && buffer_.size() < kLargest) {
-          buffer_.resize(buffer_.size() * 2);
+        } else if (!at_end_ && block_ < kLargest) {
+          block_ *= 2;
+          buffer_.resize(std::max(buffer_.size(), block_));
           continue;
         }
         if (!search_window(limit, sink)) return End::stopped;
@@ -70,11 +72,11 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
   return end;
 }
 
-/// Reads until the buffer is full. Returns `none` at the end of the file, even if this call has read its last bytes.
+/// Reads until the block is full. Returns `none` at the end of the file, even if this call has read its last bytes.
 LineSearch::Filled LineSearch::fill(int file) {
   const std::size_t old = end_;
-  while (end_ < buffer_.size()) {
-    const std::size_t wanted = std::min<std::uint64_t>(buffer_.size() - end_, room_);
+  while (end_ < block_) {
+    const std::size_t wanted = std::min<std::uint64_t>(block_ - end_, room_);
     const ssize_t got = wanted == 0 ? 0 : ::read(file, buffer_.data() + end_, wanted);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Filled::failed;
@@ -184,7 +186,7 @@ void LineSearch::roll(std::size_t limit) {
       last_lines_.assign(std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
     }
   } else {
-    // A line fills the buffer. If it has not matched yet, keep its end: a match may begin there.
+    // A line fills the block. If it has not matched yet, keep its end: a match may begin there.
     limit -= line_matched_ ? 0 : kOverlap;
     line_begin_ += limit;
   }

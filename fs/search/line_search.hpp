@@ -59,11 +59,12 @@ class LineSearch {
 
   LineMatcher matcher_;
   SearchLimits limits_;
-  std::vector<char> buffer_;
-  std::size_t end_ = 0;     // end of the data in the buffer
-  bool at_end_ = false;     // the file has ended
-  std::uint64_t room_ = 0;  // bytes that may still be read
-  std::uint64_t line_ = 1;  // number of the line at `counted_`
+  std::vector<char> buffer_;  ///< as large as the largest block so far
+  std::size_t block_ = 0;     ///< bytes that are read before they are searched; grows within a file with a long line
+  std::size_t end_ = 0;       // end of the data in the buffer
+  bool at_end_ = false;       // the file has ended
+  std::uint64_t room_ = 0;    // bytes that may still be read
+  std::uint64_t line_ = 1;    // number of the line at `counted_`
   std::size_t counted_ = 0;
   std::uint64_t line_begin_ = 0;        // bytes of the first line in the buffer that have been dropped
   bool line_matched_ = false;           // that line has matched already

@@ -65,6 +65,20 @@ TEST(LineSearch, GivesTheLinesAround) {
   EXPECT_EQ(answer.matches[2].after, (Lines{}));
 }
 
+TEST(LineSearch, JudgesAFileWithoutRegardToTheFilesBefore) {
+  std::string text = "a needle\n";
+  while (text.size() < (200U << 10U)) text += "hay\n";
+  text += '\0';
+  LineSearch searching{LineMatcher::compile({.text = "needle"}).value(), SearchLimits{}};
+  std::vector<std::size_t> found;
+  for (const std::string& content : {text, std::string(std::size_t{1} << 20U, 'x'), text}) {
+    std::size_t matches = 0;
+    (void)searching.search(file_of(content).get(), kAll, [&](const LineMatch&) { return ++matches > 0; });
+    found.push_back(matches);
+  }
+  EXPECT_EQ(found, (std::vector<std::size_t>{1, 0, 1}));
+}
+
 TEST(LineSearch, LeavesBinaryFilesOut) {
   const std::string zero{"x\0x", 3};
   EXPECT_EQ(search_text(zero, "x").end, LineSearch::End::binary);
