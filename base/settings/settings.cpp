@@ -254,7 +254,8 @@ Result<> SettingsTable::read_environment(const char* const* environment) {
       list->into->clear();
       while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
-        if (comma > 0) list->into->emplace_back(text.substr(0, comma));
+        const std::string_view part = text.substr(0, comma);
+        if (!part.empty() && !store(row->target, part)) return bad_value(*row, std::string{row->environment}, part);
         text.remove_prefix(std::min(comma + 1, text.size()));
       }
     } else if (!store(row->target, text)) {

@@ -143,6 +143,19 @@ TEST(SettingsList, HoldsNothingButItsWords) {
   EXPECT_NE(refused.error().message.find("one of cat, dog"), std::string::npos) << refused.error().message;
 }
 
+TEST(SettingsList, HoldsNothingButItsWordsFromAVariableEither) {
+  std::vector<std::string> into;
+  SettingsTable table{{{.flag = "animal",
+                              .environment = "X_ANIMAL",
+                              .target = setting::List{&into, {"cat", "dog"}},
+                              .value = "NAME",
+                              .help = "Which."}}};
+  const std::array entries{"X_ANIMAL=cat,cow", static_cast<const char*>(nullptr)};
+  const auto result = table.read_environment(entries.data());
+  ASSERT_FALSE(result.has_value());
+  EXPECT_NE(result.error().message.find("X_ANIMAL"), std::string::npos) << result.error().message;
+}
+
 TEST_F(SettingsOf, AListReplacesItsDefaultAndCollectsWhatIsRepeated) {
   ASSERT_TRUE(environment({"X_HOST=a,b,,c,"}));
   EXPECT_THAT(example.hosts, ElementsAre("a", "b", "c"));
