@@ -74,11 +74,10 @@ def add_libraries(layer, program):
 
 
 def launcher(skiff):
-    """The program and what it needs, and nothing else, as the Dockerfile's stage `serve` has it."""
+    """The program and nothing else, as the Dockerfile's stage `serve` has it."""
     layer = Layer()
-    for name in ("lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/local", "usr/local/bin"):
+    for name in ("usr", "usr/local", "usr/local/bin"):
         layer.folder(name)
-    add_libraries(layer, skiff)
     return layer.file("usr/local/bin/skiff", skiff.read_bytes(), 0o755).done()
 
 
