@@ -10,6 +10,7 @@ import pytest
 import installed
 from launcher import Skiff
 from readme import TREE, Pasting, blocks_after
+from waiting import until
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = HERE.parent / "e2b"
@@ -70,6 +71,8 @@ def test_the_five_minutes_of_the_page_are_what_they_say(shell, tmp_path):
                 pasting.try_block(pasted, expected, at_once=True)
                 pasting.terminal.until(lambda: f"skiff serves on http://127.0.0.1:{port}" in pasting.shown(), "that it serves")
             assert '"state":"running"' in pasting.shown()
+        # The server drains when its terminal has hung up.
+        until(lambda: not any(" serve " in line for line in skiff.processes().values()), what="the server's end")
         assert skiff.names() == []
     finally:
         skiff.finish()
