@@ -146,10 +146,10 @@ TEST(SettingsList, HoldsNothingButItsWords) {
 TEST(SettingsList, HoldsNothingButItsWordsFromAVariableEither) {
   std::vector<std::string> into;
   SettingsTable table{{{.flag = "animal",
-                              .environment = "X_ANIMAL",
-                              .target = setting::List{&into, {"cat", "dog"}},
-                              .value = "NAME",
-                              .help = "Which."}}};
+                        .environment = "X_ANIMAL",
+                        .target = setting::List{&into, {"cat", "dog"}},
+                        .value = "NAME",
+                        .help = "Which."}}};
   const std::array entries{"X_ANIMAL=cat,cow", static_cast<const char*>(nullptr)};
   const auto result = table.read_environment(entries.data());
   ASSERT_FALSE(result.has_value());
