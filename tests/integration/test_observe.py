@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import proc
-from waiting import until
+from waiting import is_same_moment, until
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -130,10 +130,10 @@ def test_looking_at_a_sandbox_does_not_count_as_activity(agent):
     agent.request("GET", "/v1/activity")
     agent.request("GET", "/metrics")
     agent.request("GET", "/v1/stats")
-    assert agent.request("GET", "/v1/activity").json()["last_used_at"] == idle["last_used_at"]
+    assert is_same_moment(agent.request("GET", "/v1/activity").json()["last_used_at"], idle["last_used_at"])
     agent.request("GET", "/v1/nothing").problem(404)
     agent.request("GET", "/v1/sessions", headers={"Authorization": "Bearer wrong"}).problem(401)
-    assert agent.request("GET", "/v1/activity").json()["last_used_at"] == idle["last_used_at"]
+    assert is_same_moment(agent.request("GET", "/v1/activity").json()["last_used_at"], idle["last_used_at"])
     cid = agent.start("sleep 300")["id"]
     busy = agent.request("GET", "/v1/activity").json()
     assert busy["in_use"] is True and busy["idle_ms"] == 0 and busy["live_commands"] == 1

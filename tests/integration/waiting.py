@@ -1,5 +1,6 @@
 """Waits on conditions, each with a deadline: nothing in this suite sleeps and hopes."""
 
+import datetime
 import time
 
 
@@ -37,3 +38,10 @@ def until_still(value, same=8, seconds=30.0, every=0.03):
         count = count + 1 if now == last else 1
         last = now
     return last
+
+
+def is_same_moment(one, other):
+    """Whether two texts of a time mean the same moment. The agent reads two clocks to tell one: they differ by microseconds, and
+    so may the last digit."""
+    moments = [datetime.datetime.fromisoformat(text) for text in (one, other)]
+    return abs(moments[0] - moments[1]) <= datetime.timedelta(milliseconds=1)
