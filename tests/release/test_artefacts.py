@@ -99,6 +99,7 @@ def test_the_installer_changes_nothing_when_a_file_is_not_the_right_one(dist, tm
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="dpkg gives files to root")
 def test_the_debian_packages_install_and_go_without_a_trace(dist, tmp_path):
     root = tmp_path / "root"
     for directory in "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers":
