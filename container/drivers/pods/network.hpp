@@ -12,7 +12,7 @@
 
 namespace skiff::container {
 
-/// What a sandbox's network asks of its objects, beside the policy that `apply_network` creates.
+/// The changes that a network makes to a sandbox's objects, beside the policy that `apply_network` creates.
 struct NetworkPlan {
   std::string pod_label;        ///< value of `labels::kNetwork`; empty: the Pod has none
   nlohmann::json exposure;      ///< members of the Service's spec; may be empty
