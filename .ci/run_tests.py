@@ -2,6 +2,7 @@
 
 With --again, the entries that failed run once more, one at a time and with no other beside them. A case that passes then
 is flaky: it is named, and in the gate (CI=true) it fails the run unless tests/flaky.txt has had it for less than two weeks.
+Each failure is named with its cause below it.
 The last lines are `N flaky: NAMES` and `N not run: REASONS`, where there are such, and `N passed, N failed`, which counts
 executions. The names of the cases that ran are appended to the file SKIFF_CASE_LIST, from which .ci/steps.sh counts each
 case once, however many suites run it."""
@@ -20,6 +21,15 @@ KNOWN_FLAKY = pathlib.Path(__file__).resolve().parent.parent / "tests/flaky.txt"
 FLAKY_FOR = datetime.timedelta(days=14)
 # More entries than this are no accident: to run them all again would cost time and hide nothing.
 MOST_AGAIN = 8
+CAUSE_LINES, CAUSE_COLUMNS = 8, 240
+
+
+def cause_lines(failure):
+    """The lines of a report's failure that say why: those that pytest marks and its last one, or GoogleTest's first ones."""
+    lines = (failure.text or failure.get("message") or "").strip().splitlines()
+    marked = [line for line in lines if line.startswith("E ")]
+    chosen = [*marked[:CAUSE_LINES], lines[-1]] if marked else lines[:CAUSE_LINES]
+    return [line[:CAUSE_COLUMNS] for line in chosen]
 
 
 class Entry:
@@ -29,12 +39,15 @@ class Entry:
         self.name, self.seconds = testcase.get("name"), float(testcase.get("time") or 0)
         self.ran, self.passed, self.failed, self.not_run = testcase.get("status") == "run", 0, [], []
         self.cases = set()  # their names, which are the same in every suite
+        self.causes = {}    # of the failed ones, by name
         for case in self.reported(cases / f"{self.name}.xml", begun):
             skipped = case.find("skipped")
             if skipped is None and case.get("status", "run") == "run":
                 self.cases.add(f"{case.get('file', '')} {case.get('classname')} {case.get('name')}")
-            if case.find("failure") is not None or case.find("error") is not None:
-                self.failed.append(f"{self.name}: {case.get('name')}")
+            failures = case.findall("failure") + case.findall("error")
+            if failures:
+                self.failed.append(name := f"{self.name}: {case.get('name')}")
+                self.causes[name] = cause_lines(failures[0])
             elif skipped is not None:
                 self.not_run.append((skipped.get("message") or "no reason").strip().splitlines()[-1])
             elif case.get("status", "run") == "run":
@@ -99,6 +112,7 @@ def main(arguments):
     status, entries = run(build, rest)
     times(entries)
     failing = [entry for entry in entries if entry.failed]
+    causes = {name: lines for entry in failing for name, lines in entry.causes.items()}
     flaky = []
     if again and 0 < len(failing) <= MOST_AGAIN:
         names = "|".join(re.escape(entry.name) for entry in failing)
@@ -106,6 +120,8 @@ def main(arguments):
         status, second = run(build, ["--parallel", "1", "-R", f"^({names})$"])
         still = {name for entry in second for name in entry.failed}
         flaky = [name for entry in failing for name in entry.failed if name not in still]
+        for entry in second:
+            causes = {**entry.causes, **causes}
         entries = [entry for entry in entries if not entry.failed] + second
     if case_list := os.environ.get("SKIFF_CASE_LIST"):
         with open(case_list, "a") as file:  # in one write: other suites append, too
@@ -114,6 +130,8 @@ def main(arguments):
     # Whoever runs the tests of a tree that passed its gate has a busy machine, and nothing to mend.
     unknown = sorted(set(flaky) - known_flaky(datetime.date.today())) if os.environ.get("CI") == "true" else []
     failed += [f"{name} (flaky, and not in tests/flaky.txt)" for name in unknown]
+    for name, lines in causes.items():
+        print(f"cause of {name}:", *(lines or ["the report has none"]), sep="\n    ")
     passed = sum(entry.passed for entry in entries) - len(unknown)
     if not failed and (status != 0 or passed == 0):
         failed.append("ctest")

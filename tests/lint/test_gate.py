@@ -86,6 +86,18 @@ def test_a_failed_case_is_named(gate, cases):
     assert (status, lines[-2:]) == (1, [f"failed: one: {name}", "1 passed, 1 failed"])
 
 
+@pytest.mark.parametrize("text, cause", [
+    ("def test_x():\n&gt;       assert 0\nE       assert 0\n\nx.py:3: AssertionError", ["E       assert 0", "x.py:3: AssertionError"]),
+    ("x_test.cpp:7\nExpected equality", ["x_test.cpp:7", "Expected equality"]),
+    ("", ["the report has none"])])
+def test_a_failure_is_shown_with_its_cause(gate, text, cause):
+    gate.add_report("one", f'<testcase name="fails" status="run"><failure message="">{text}</failure></testcase>', status=1)
+    _status, lines = gate.run()
+    at = lines.index("cause of one: fails:")
+    assert lines[at + 1:at + 1 + len(cause)] == [f"    {line}" for line in cause]
+    assert lines[at + 1 + len(cause)] == "failed: one: fails"
+
+
 def test_a_crash_is_a_failure_whatever_an_older_report_says(gate):
     gate.add_report("one", PASSES)
     assert gate.run()[0] == 0

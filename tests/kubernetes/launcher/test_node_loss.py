@@ -7,6 +7,7 @@ import pytest
 
 import volumes
 import watchdogs
+from api import Refused
 from cluster import running
 from serving import Server
 from waiting import until
@@ -75,8 +76,19 @@ def test_a_preemption(skiff, cluster, namespace, make):
     make("box", "--cpu", "1100m:2")
     cluster.api.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 1000})
     needs = {"resources": {"requests": {"cpu": "1100m"}}, "name": "urgent", "image": "skiff.test/busybox:1", "command": ["sh", "-c", "exit 0"]}
-    namespace.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent"}, "spec": {
-        "containers": [needs], "priorityClassName": "urgent", "restartPolicy": "Never"}})
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent"}, "spec": {
+        "containers": [needs], "priorityClassName": "urgent", "restartPolicy": "Never"}}
+
+    def is_admitted():
+        # The admission of the API server looks the class up in a cache, which may not have it yet.
+        try:
+            namespace.create(pod)
+        except Refused as refused:
+            assert "no PriorityClass" in str(refused), refused
+            return False
+        return True
+
+    until(is_admitted, what="that the class is known")
     assert "preempted" in ended(skiff, "box", "preemption")["reason"]
     namespace.wait("pod/urgent", "phase=Succeeded")
     namespace.delete("pod/urgent")
