@@ -71,7 +71,7 @@ def trickling(socks):
 
 
 def test_trickling_bodies_leave_room_for_others(start_agent):
-    """They never pause for long; what takes longer than a pause may last makes room for what needs it."""
+    """They never pause for long. One of them gives its memory to a body that needs it; the others go on."""
     agent = start_agent("--body-timeout", "5s")
     socks = []
     with contextlib.ExitStack() as held:
@@ -81,7 +81,7 @@ def test_trickling_bodies_leave_room_for_others(start_agent):
                 socks.append(held.enter_context(begun(agent, SCRIPT, missing=1 << 18)))
             until(lambda: large_one(agent) == 200, seconds=60, what="room for one that does not trickle")
         refused = select.select(socks, [], [], 0)[0]
-        assert 0 < len(refused) < len(socks)  # the longest, and no more than it took
+        assert 0 < len(refused) < len(socks)  # no more than it took
         answer = Stream(refused[0], "POST").answer()
         answer.problem(503, "resource_exhausted")
         assert answer.headers["Retry-After"]
