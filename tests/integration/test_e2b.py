@@ -270,7 +270,7 @@ def test_a_process_outlives_a_client_that_goes(client):
 
 def test_a_client_that_reads_nothing_holds_up_no_other(client):
     """The process does not wait for a reader that connects."""
-    with client.start("read a; head -c 30000000 /dev/zero; echo end >&2", stdin=True) as events:
+    with client.start("read a; head -c 20000000 /dev/zero; echo end >&2", stdin=True) as events:
         pid = pid_of(events)
         request = envelope({"process": {"pid": pid}})
         with client.door.connect() as silent:
@@ -280,7 +280,7 @@ def test_a_client_that_reads_nothing_holds_up_no_other(client):
             silent.recv(100)
             client.unary("process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": encoded(b"\n")}})
             ran = collected(events)
-            assert len(ran.out) == 30_000_000 and ran.err == b"end\n"
+            assert len(ran.out) == 20_000_000 and ran.err == b"end\n"
 
 
 # --- the protocol ---
