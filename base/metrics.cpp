@@ -92,11 +92,19 @@ void append_histogram(std::string& out, std::string_view name, std::string_view 
 
 std::string_view type_of(const metric::Source& source) {
   if (std::holds_alternative<metric::Histograms>(source)) return "histogram";
-  return std::holds_alternative<metric::Gauge>(source) ? "gauge" : "counter";
+  const bool is_gauge = std::holds_alternative<metric::Gauge>(source) || std::holds_alternative<metric::Gauges>(source);
+  return is_gauge ? "gauge" : "counter";
+}
+
+/// The values of counters or gauges; null for other sources.
+const std::span<const std::uint64_t>* whole_numbers(const metric::Source& source) {
+  if (const auto* counters = std::get_if<metric::Counters>(&source)) return &counters->values;
+  const auto* gauges = std::get_if<metric::Gauges>(&source);
+  return gauges == nullptr ? nullptr : &gauges->values;
 }
 
 std::size_t values_of(const metric::Source& source) {
-  if (const auto* counters = std::get_if<metric::Counters>(&source)) return counters->values.size();
+  if (const auto* numbers = whole_numbers(source)) return numbers->size();
   if (const auto* histograms = std::get_if<metric::Histograms>(&source)) return histograms->values.size();
   return 1;
 }
@@ -104,10 +112,10 @@ std::size_t values_of(const metric::Source& source) {
 void append_samples(std::string& out, const Metric& row) {
   const auto& sets = row.labels.sets();
   const auto labels_of = [&](std::size_t i) { return sets.empty() ? std::string_view{} : std::string_view{sets[i]}; };
-  if (const auto* counters = std::get_if<metric::Counters>(&row.source)) {
-    for (std::size_t i = 0; i < counters->values.size(); ++i) {
-      if (row.only_used && counters->values[i] == 0) continue;
-      append_sample(out, row.name, {}, labels_of(i), {}, counters->values[i]);
+  if (const auto* numbers = whole_numbers(row.source)) {
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      if (row.only_used && (*numbers)[i] == 0) continue;
+      append_sample(out, row.name, {}, labels_of(i), {}, (*numbers)[i]);
     }
   } else if (const auto* histograms = std::get_if<metric::Histograms>(&row.source)) {
     for (std::size_t i = 0; i < histograms->values.size(); ++i) {
@@ -122,7 +130,7 @@ void append_samples(std::string& out, const Metric& row) {
 
 }  // namespace
 
-void LabelSets::add(std::initializer_list<std::string_view> values) {
+void LabelSets::add(std::span<const std::string_view> values) {
   if (values.size() != names_.size()) throw std::logic_error{"a label set has one value for each name"};
   std::string& text = sets_.emplace_back();
   std::size_t i = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct Counters {
 struct Histograms {
   std::span<const Histogram> values;
 };
+struct Gauges {
+  std::span<const std::uint64_t> values;
+};
 /// A function that is called for each output. NaN means there is no value: the series is left out.
 struct Gauge {
   std::function<double()> read;
@@ -55,7 +59,7 @@ struct CounterFrom {
   std::function<double()> read;
 };
 
-using Source = std::variant<Counters, Histograms, Gauge, CounterFrom>;
+using Source = std::variant<Counters, Histograms, Gauges, Gauge, CounterFrom>;
 
 }  // namespace metric
 
@@ -66,7 +70,8 @@ class LabelSets {
   explicit LabelSets(std::vector<std::string_view> names) : names_{std::move(names)} {}
 
   /// Takes one value for each name.
-  void add(std::initializer_list<std::string_view> values);
+  void add(std::initializer_list<std::string_view> values) { add(std::span{values.begin(), values.size()}); }
+  void add(std::span<const std::string_view> values);
 
   [[nodiscard]] const std::vector<std::string_view>& names() const noexcept { return names_; }
   [[nodiscard]] const std::vector<std::string>& sets() const noexcept { return sets_; }

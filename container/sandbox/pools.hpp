@@ -52,8 +52,9 @@ struct PoolStatus {
 
 /// The state of all pools of a place.
 struct PoolHealth {
-  unsigned missing = 0;        ///< members that are not created yet
-  std::uint64_t failures = 0;  ///< failed attempts to create members so far
+  unsigned missing = 0;                ///< members that are not created yet
+  std::uint64_t failures = 0;          ///< failed attempts to create members so far
+  std::vector<PoolStatus> pools = {};  ///< without reasons
 };
 
 /// Pools of sandboxes that are created in advance. Any number of processes may work on the same pool. Errors beside the

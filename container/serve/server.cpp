@@ -34,6 +34,7 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
   beside.spawn("sweep", service->keep_clean());
   beside.spawn("rights of keys", service->keep_to_keys());
   beside.spawn("rights of accounts", service->keep_to_accounts());
+  beside.spawn("delay of the reactor", service->measure_reactor());
   std::exception_ptr failure;
   try {
     co_await std::move(stopped);

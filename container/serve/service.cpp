@@ -327,6 +327,13 @@ Task<> Service::answer(protocol::HttpExchange& http) {
   return protocol::service::dispatch<Front>(std::move(visit));
 }
 
+std::string Service::metrics() const {
+  return stats_.text({.fleet = fleet_.counts(),
+                      .reactor = reactor_,
+                      .reviews = keys_.reviews(),
+                      .connections = connections_ ? connections_() : 0});
+}
+
 void Service::drain() {
   draining_ = true;
   until_next_sweep_.cancel();

@@ -17,6 +17,7 @@
 #include "container/serve/fleet/tenants.hpp"
 #include "container/serve/gateway/gateway.hpp"
 #include "container/serve/keys/key_store.hpp"
+#include "container/serve/reactor_delay.hpp"
 #include "container/serve/route.hpp"
 #include "container/serve/stats.hpp"
 #include "container/trace/span_export.hpp"
@@ -58,6 +59,8 @@ class Service {
   static constexpr std::chrono::seconds kBetweenLooks{1};
   static constexpr std::chrono::seconds kBetweenReviews{10};
   [[nodiscard]] Task<> keep_pools();
+  /// Measures the reactor, for the metrics.
+  [[nodiscard]] Task<> measure_reactor() { return reactor_.measure(); }
 
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }
@@ -70,7 +73,7 @@ class Service {
 
   /// Sets the function that counts connections, which the caller serves.
   void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
-  [[nodiscard]] std::string metrics() const { return stats_.text(connections_ ? connections_() : 0); }
+  [[nodiscard]] std::string metrics() const;
 
  private:
   struct Visit;
@@ -87,6 +90,7 @@ class Service {
   Authorizer authorizer_;
   Gateway gateway_;
   Stats stats_;
+  ReactorDelay reactor_;
   Timer until_next_sweep_;
   std::function<std::size_t()> connections_;
   bool draining_ = false;

@@ -7,6 +7,9 @@
 #include <string>
 
 #include "base/metrics.hpp"
+#include "container/serve/fleet/fleet_counts.hpp"
+#include "container/serve/keys/account_cache.hpp"
+#include "container/serve/reactor_delay.hpp"
 #include "protocol/service/metrics.hpp"
 
 namespace skiff::container::serve {
@@ -15,6 +18,14 @@ namespace skiff::container::serve {
 class Stats {
  public:
   Stats();
+
+  /// Numbers that other components keep.
+  struct Measured {
+    const FleetCounts& fleet;
+    const ReactorDelay& reactor;
+    AccountCache::ReviewCounts reviews{};
+    std::size_t connections = 0;
+  };
 
   /// Counts an answer. `row` is a row of the route table, or one of the two below.
   void count(std::size_t row, unsigned status, std::chrono::microseconds took);
@@ -28,9 +39,14 @@ class Stats {
   [[nodiscard]] std::size_t no_route_row() const noexcept { return requests_.no_route(); }
 
   /// The metrics in the text format of Prometheus.
-  [[nodiscard]] std::string text(std::size_t connections) const;
+  [[nodiscard]] std::string text(const Measured& measured) const { return table(measured).text(); }
+  /// docs/serve-metrics.md. A test compares the committed file; SKIFF_UPDATE_DOCS=1 makes that test write it.
+  [[nodiscard]] static std::string markdown();
 
  private:
+  /// The table of all metrics. The arguments must outlive it.
+  [[nodiscard]] MetricsTable table(const Measured& measured) const;
+
   protocol::service::RequestCounts requests_;
   std::size_t gateway_row_;
   std::array<Histogram, 1> seconds_{};

@@ -93,6 +93,7 @@ NOT_SHARED = {
     "runtime/pools.hpp:long_work": "whoever waits for a client stands aside; a job ends soon after its client has left",
     "runtime/auth/audit_log.hpp:writer_": MOMENT,
     "runtime/auth/audit_log.hpp:kMostWaiting": "lines of the agent's own",
+    "container/serve/labelled_numbers.hpp:kMostKeys": "tenants and pools, which operators make; those above the limit share one series",
     "base/async/fair_semaphore.hpp:all_": "the inside of a FairTurnstile",
     "protocol/net/listener.cpp:kAcceptsAtOnce": TURN,
     "protocol/net/tunnel.cpp:kCarriedAtOnce": TURN,

@@ -89,7 +89,6 @@ TESTED_ELSEWHERE = {
     "container/serve/api/routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/server.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/service.cpp": "tests/integration/test_serve.py drives it through the real binaries",
-    "container/serve/stats.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/main.cpp": "tests/integration/cli/test_command_line.py drives it through the real binaries",
     "fs/path/descriptor.cpp": "tests/fs/path/tree_test.cpp opens through it",
     "fs/path/resolve.cpp": "tests/fs/path/tree_test.cpp, which is run again without openat2",

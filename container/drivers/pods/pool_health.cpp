@@ -59,6 +59,7 @@ Task<Result<PoolHealth>> PodPools::heal() {
     health.missing += pool.missing();
     if (pool.missing() > 0 || pool.waiting() > pool.target) want_filled(pool.name);
   }
+  health.pools = std::move(all);
   co_return health;
 }
 

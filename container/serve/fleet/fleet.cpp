@@ -197,6 +197,21 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, CreateRequest 
 }
 
 Task<Result<Made>> Fleet::create(ApiKey key, CreateRequest request, Progress progress) {
+  const SteadyTime began = std::chrono::steady_clock::now();
+  CountedEnd end{&counts_.creations, key.tenant};
+  auto made = co_await create_once(std::move(key), std::move(request), std::move(progress));
+  if (!made) {
+    end.failed(made.error());
+  } else if (!made->is_new) {
+    end.existing();
+  } else {
+    end.done();
+    counts_.bring_up[0].observe(std::chrono::duration<double>{std::chrono::steady_clock::now() - began}.count());
+  }
+  co_return made;
+}
+
+Task<Result<Made>> Fleet::create_once(ApiKey key, CreateRequest request, Progress progress) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(key.tenant));
   if (request.id.empty()) {
     SKIFF_CO_TRY(auto id, co_await id_for(key.tenant, request));
@@ -319,7 +334,13 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
     co_return std::unexpected{not_running(found.sandbox)};
   SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
   if (!payer) co_return std::unexpected{not_running(found.sandbox)};
-  SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::move(*payer), std::nullopt, unwatched));
+  CountedEnd end{&counts_.wakes, tenant};
+  auto started = co_await start_found(std::move(found), std::move(*payer), std::nullopt, unwatched);
+  if (!started) {
+    end.failed(started.error());
+    co_return std::unexpected{std::move(started.error())};
+  }
+  end.done();
   co_return Result<>{};
 }
 
@@ -397,17 +418,21 @@ Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id, 
 
 Task<Result<>> Fleet::sweep() {
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
+  LabelledNumbers seen = FleetCounts::no_sandboxes();
   for (const std::string& tenant : all) {
-    if (auto swept = co_await sweep_tenant(tenant); !swept) {
+    counts_.know(tenant);
+    if (auto swept = co_await sweep_tenant(tenant, &seen); !swept) {
       log::warning("cannot look for expired sandboxes", {{"tenant", tenant}, {"error", swept.error().message}});
     }
   }
+  counts_.sandboxes = std::move(seen);
   co_return Result<>{};
 }
 
 Task<Result<PoolHealth>> Fleet::heal_pools() {
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   PoolHealth sum;
+  LabelledNumbers seen = FleetCounts::no_pools();
   for (const std::string& tenant : all) {
     auto driver = co_await tenants_->driver(tenant);
     if (!driver || (*driver)->pools() == nullptr) continue;
@@ -418,19 +443,22 @@ Task<Result<PoolHealth>> Fleet::heal_pools() {
     }
     sum.missing += health->missing;
     sum.failures += health->failures;
+    for (const PoolStatus& pool : health->pools) note_pool(&seen, tenant, pool);
   }
+  counts_.pools = std::move(seen);
   co_return sum;
 }
 
-Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
+Task<Result<>> Fleet::sweep_tenant(std::string tenant, LabelledNumbers* seen) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
   // Read all at once: a driver may read everything for each page.
-  SandboxFilter filter{.owner = std::move(tenant),
-                       .labels = {{std::string{kOnEndLabel}, std::string{on_end_word(OnEnd::remove)}}},
-                       .damaged = false,
-                       .limit = std::numeric_limits<std::size_t>::max()};
+  SandboxFilter filter{.owner = tenant, .damaged = false, .limit = std::numeric_limits<std::size_t>::max()};
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
-  for (const Sandbox& one : page.items) co_await sweep_one(driver, one);
+  const auto counted = seen->of({tenant});
+  for (const Sandbox& one : page.items) ++counted[static_cast<std::size_t>(one.state)];
+  for (const Sandbox& one : page.items) {
+    if (own_label(one, kOnEndLabel) == on_end_word(OnEnd::remove)) co_await sweep_one(driver, one);
+  }
   co_return Result<>{};
 }
 

@@ -15,6 +15,7 @@
 #include "base/async/task.hpp"
 #include "base/error.hpp"
 #include "container/sandbox/driver.hpp"
+#include "container/serve/fleet/fleet_counts.hpp"
 #include "container/serve/fleet/record_labels.hpp"
 #include "container/serve/fleet/templates.hpp"
 #include "container/serve/fleet/tenants.hpp"
@@ -120,8 +121,9 @@ class Fleet {
   /// The tenant whose sandbox of this id the access token belongs to; nullopt if there is none. The record is not read:
   /// compare its nonce.
   [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(std::string id, std::string shown);
-  /// Removes expired sandboxes, and sandboxes that a killed process has left, when their lease is over. Any number of
-  /// processes may do it at the same time. A tenant whose sandboxes cannot be read does not delay the others.
+  /// Removes expired sandboxes, and sandboxes that a killed process has left, when their lease is over, and counts all.
+  /// Any number of processes may do it at the same time. A tenant whose sandboxes cannot be read does not delay the
+  /// others.
   [[nodiscard]] Task<Result<>> sweep();
 
   /// Begins to recreate the missing members of all tenants' pools; returns the sums.
@@ -132,6 +134,7 @@ class Fleet {
   /// The access token of E2B's SDKs.
   [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id, std::string nonce);
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
+  [[nodiscard]] const FleetCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] const Templates& templates() const noexcept { return *templates_; }
 
  private:
@@ -141,6 +144,7 @@ class Fleet {
   };
   class Change;
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
+  [[nodiscard]] Task<Result<Made>> create_once(ApiKey key, CreateRequest request, Progress progress);
   /// Returns the sandbox that another request has created or is creating. The requests must be the same, unless any
   /// sandbox of the name is accepted.
   [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, CreateRequest request, Progress progress);
@@ -176,7 +180,8 @@ class Fleet {
                                                   Progress progress);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id,
                                                   CreateRequest request);
-  [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant);
+  /// Adds the tenant's sandboxes to `seen`.
+  [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant, LabelledNumbers* seen);
   [[nodiscard]] Task<> sweep_one(Driver* driver, Sandbox seen);
   /// The secret from which tokens are derived. `unauthenticated` if there was never a key.
   [[nodiscard]] Task<Result<std::string>> token_secret();
@@ -185,6 +190,7 @@ class Fleet {
   KeyCache* keys_;
   const Templates* templates_;
   Admission admission_;
+  FleetCounts counts_;
   std::map<std::string, std::size_t> being_kept_;  ///< keyed by the key's digest
   Changes changes_;
 };

@@ -60,9 +60,11 @@ Task<Result<std::optional<Account>>> AccountCache::review(std::string token, std
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto account = co_await reviewer_->review(std::move(token));
   if (!account) {
+    ++reviews_[2];
     log::warning("the cluster does not identify the token", {{"error", account.error().message}});
     co_return fail(Errc::cluster_unavailable, "the cluster cannot verify the token now: try again");
   }
+  ++reviews_[*account ? 0 : 1];
   note(digest, *account, asked_at);
   co_return std::move(*account);
 }

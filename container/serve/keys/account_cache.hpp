@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,6 +73,11 @@ class AccountCache {
   /// The namespaces of the accounts that have been authenticated.
   [[nodiscard]] const std::set<std::string>& tenants() const noexcept { return tenants_; }
 
+  /// How reviews have ended: the account is known, the token is not valid, or the cluster did not answer.
+  static constexpr std::array<std::string_view, 3> kReviewEnds{"valid", "refused", "failed"};
+  using ReviewCounts = std::array<std::uint64_t, kReviewEnds.size()>;
+  [[nodiscard]] const ReviewCounts& reviews() const noexcept { return reviews_; }
+
  private:
   struct Good {
     Account account;
@@ -100,6 +107,7 @@ class AccountCache {
   std::map<std::string, Good> good_;
   std::map<std::string, SteadyTime> refused_;
   std::set<std::string> tenants_;
+  ReviewCounts reviews_{};
 };
 
 }  // namespace skiff::container::serve

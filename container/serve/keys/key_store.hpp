@@ -48,6 +48,10 @@ class KeyCache {
 
   /// Also accepts tokens of service accounts. `accounts` must outlive it.
   void accept(AccountCache* accounts) noexcept { accounts_ = accounts; }
+  /// See AccountCache; zeros if tokens are not accepted.
+  [[nodiscard]] AccountCache::ReviewCounts reviews() const noexcept {
+    return accounts_ == nullptr ? AccountCache::ReviewCounts{} : accounts_->reviews();
+  }
 
   /// How long a request waits for newer keys; it waits longer only if there are none yet.
   static constexpr std::chrono::milliseconds kPatience{2000};

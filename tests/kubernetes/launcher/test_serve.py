@@ -14,6 +14,7 @@ import pytest
 
 import installed
 from alternating import Alternating
+from metrics_text import metrics_of
 from replicas import DOMAIN, Replicas, in_the_network_of_pods
 from waiting import until
 
@@ -224,6 +225,9 @@ def test_a_service_account_needs_no_key_for_its_namespace(replicas):
     assert ask(token, "DELETE", path).status == 204
     replicas.home.delete("serviceaccount/runner")
     until(lambda: ask(token, "GET", "/v1/me").status == 401, 30, "that its account is gone")
+    reviews = metrics_of(server, replicas.others_key)
+    assert reviews.of("skiff_serve_token_reviews_total", result="valid") >= 2
+    assert reviews.of("skiff_serve_token_reviews_total", result="refused") >= 2
 
 
 # --- asleep ---
@@ -325,6 +329,10 @@ def test_a_pool_heals_after_a_drain_and_a_quota(replicas, pool):
     def status():
         return json.loads(replicas.skiff("pool", "status", pool, "-o", "json")[0])
 
+    def counted(state):
+        return metrics_of(replicas.pair[0], replicas.others_key).of("skiff_serve_pool_members", tenant=replicas.home.name, pool=pool, state=state)
+
+    until(lambda: counted("available") == 2, 60, "that the metrics have both", every=0.5)
     replicas.home.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "little"}, "spec": {"hard": {"pods": "1"}}})
     replicas.home.wait("resourcequota/little", lambda quota: "pods" in quota["status"].get("used", {}))
     members = [one["metadata"]["name"] for one in replicas.home.items("pods")]
@@ -333,5 +341,6 @@ def test_a_pool_heals_after_a_drain_and_a_quota(replicas, pool):
             "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": replicas.home.name}})
     until(lambda: status().get("missing") == 1 and "exceeded quota: little" in status()["reason"], 60, "one of them, and why no more")
     until(lambda: any("a pool cannot be filled" in server.told() for server in replicas.pair), 60, "a line about it")
+    until(lambda: counted("missing") == 1 and counted("available") < 2, 60, "that the metrics lack one", every=0.5)
     replicas.home.delete("resourcequota/little")
     until(lambda: status()["available"] == 2, 60, "both of them")
