@@ -86,7 +86,7 @@ std::vector<Setting> rows(Settings& s) {
       {"log-format", "SKIFF_LOG_FORMAT", Choice{&s.log_format, {"auto", "json", "text"}}, "FORMAT", kLog,
        "json, text, or auto: text on a terminal."},
       {"audit-log", "SKIFF_AUDIT_LOG", Text{&s.audit_log}, "FILE", kLog,
-       "File to which the agent appends the audit log as JSON lines. SIGHUP opens it again, for rotation. Keep it where commands cannot write."},
+       "File to which the agent appends the audit log as JSON lines; - is standard output. SIGHUP opens a file again, for rotation. Keep it where commands cannot write."},
       {"audit-commands", "SKIFF_AUDIT_COMMANDS", Switch{&s.audit_commands}, "", kLog,
        "Record command lines in the audit log; otherwise only their size and SHA-256. Environments and input are never recorded."},
 

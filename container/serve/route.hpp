@@ -34,6 +34,7 @@ struct Call {
   ApiKey key = {};                           ///< empty for a route without a scope
   std::string body = {};                     ///< body, if the route takes one
   TraceParent trace = {};                    ///< parent of the handler's spans
+  std::string sandbox = {};                  ///< id of the sandbox that the handler creates, for the logs
 
   /// The first path parameter.
   [[nodiscard]] const std::string& id() const { return parameters.front(); }

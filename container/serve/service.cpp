@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,12 +15,14 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/deadline.hpp"
+#include "base/bytes/text.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "base/log/log.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/keys/credential.hpp"
 #include "protocol/http/page.hpp"
+#include "protocol/http/traceparent.hpp"
 #include "protocol/service/body.hpp"
 #include "protocol/service/dispatcher.hpp"
 
@@ -75,15 +78,20 @@ protocol::HttpResponse own_page() {
   return protocol::page_answer(200, page);
 }
 
-/// The source of a request, as far as the client cannot choose it.
-std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
+/// The address that the proxy in front of this server has named; empty without one.
+std::string_view forwarded_for(const protocol::HttpExchange& http, const ServiceOptions& options) {
   // Some proxies extend the client's field, and others send a second one: in both cases the proxy's value is last.
   std::string_view forwarded;
   for (const auto& [name, value] : http.request().headers) {
     if (protocol::same_text(name, "X-Forwarded-For")) forwarded = value;
   }
-  if (!options.behind_proxy || forwarded.empty()) return http.who();
-  return "for " + std::string{forwarded.substr(forwarded.rfind(',') + 1)};
+  return options.behind_proxy ? trimmed(forwarded.substr(forwarded.rfind(',') + 1)) : std::string_view{};
+}
+
+/// The source of a request, as far as the client cannot choose it.
+std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
+  const std::string_view forwarded = forwarded_for(http, options);
+  return forwarded.empty() ? http.who() : "for " + std::string{forwarded};
 }
 
 GatewayOptions gateway_options(const ServiceOptions& options) {
@@ -108,6 +116,7 @@ struct Service::Visit {
   ApiKey key = {};
   std::string request_id = new_id("r");
   std::string who = {};
+  std::string key_digest = {};  ///< SHA-256 of the API key, or of the account's name
   std::string tenant = {};
   std::string sandbox = {};
   std::string path = "-";  ///< path of the route, never the client's own
@@ -131,7 +140,9 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       log_turns_{executor, kLogsAtOnce},
       authorizer_{executor, &fleet_, &keys_, options_.kept},
       gateway_{executor, authorizer_, gateway_options(options_)},
-      until_next_sweep_{executor} {}
+      until_next_sweep_{executor} {
+  fleet_.audit_to(options_.audit);
+}
 
 /// The steps of a request: to the server's own API, to E2B's control API, or to a sandbox.
 struct Service::Front {
@@ -226,9 +237,31 @@ struct Service::Front {
                           {"sandbox", visit->sandbox},
                           {"status", http.status()},
                           {"took_ms", took}});
+    audit(*visit, outcome, took);
   }
 
  private:
+  /// Routes without a scope, for example probes, are not logged.
+  static void audit(const Visit& visit, const Result<>& outcome, std::chrono::microseconds took) {
+    const bool needs_no_key = visit.route != nullptr && !visit.route->scope;
+    if (visit.service.options_.audit == nullptr || needs_no_key) return;
+    const auto& http = visit.http;
+    AuditedRequest request{.request_id = visit.request_id,
+                           .who = visit.who,
+                           .key = audited_key(visit.key_digest),
+                           .tenant = visit.tenant,
+                           .peer = http.peer(),
+                           .forwarded_for = forwarded_for(http, visit.service.options_),
+                           .method = http.request().method,
+                           .route = visit.path,
+                           .sandbox = visit.sandbox,
+                           .status = http.status(),
+                           .took = took,
+                           .traceparent = protocol::valid_traceparent(http.request().headers.get("traceparent"))};
+    if (!outcome) request.error = outcome.error().code;
+    audit_request(visit.service.options_.audit, request);
+  }
+
   static void find_row(Visit* visit) {
     visit->match = find_route(visit->http.request());
     if (!visit->match.is_found()) return;
@@ -248,6 +281,7 @@ struct Service::Front {
                  co_await service.keys_.find(std::move(presented), source_of(visit->http, service.options_)));
     SKIFF_CO_TRY_VOID(visit->http.mark_authenticated({.who = visit->key.tenant, .part = visit->key.name}));
     visit->who = visit->key.name;
+    visit->key_digest = visit->key.sha256;
     visit->tenant = visit->key.tenant;
     if (!visit->key.allows(*visit->route->scope)) {
       co_return fail(Errc::insufficient_scope, "this API key lacks the scope for this");
@@ -271,6 +305,7 @@ struct Service::Front {
       SKIFF_CO_TRY(call.body, co_await protocol::service::read_json(&visit->http, kLongestBody));
     }
     auto answer = co_await apart(route.handler(&call));
+    if (!call.sandbox.empty()) visit->sandbox = std::move(call.sandbox);
     if (!answer && answer.error().code == Errc::too_many_sandboxes) {
       visit->retry_after = visit->service.fleet_.admission().retry_after(call.key, std::chrono::steady_clock::now());
     }
@@ -289,6 +324,7 @@ struct Service::Front {
     visit->admitted.permission.subject = holder.part;
     SKIFF_CO_TRY_VOID(visit->http.mark_authenticated(std::move(holder)));
     visit->who = visit->admitted.who;
+    visit->key_digest = visit->admitted.permission.giver.key;
     visit->tenant = visit->admitted.permission.tenant;
     co_return Result<>{};
   }
@@ -331,7 +367,9 @@ std::string Service::metrics() const {
   return stats_.text({.fleet = fleet_.counts(),
                       .reactor = reactor_,
                       .reviews = keys_.reviews(),
-                      .connections = connections_ ? connections_() : 0});
+                      .connections = connections_ ? connections_() : 0,
+                      .audit_lost = options_.audit == nullptr ? std::numeric_limits<double>::quiet_NaN()
+                                                              : static_cast<double>(options_.audit->lost())});
 }
 
 void Service::drain() {

@@ -9,6 +9,7 @@
 #include "base/async/task.hpp"
 #include "base/async/timer.hpp"
 #include "base/error.hpp"
+#include "container/serve/audit.hpp"
 #include "container/serve/authorizer.hpp"
 #include "container/serve/fleet/bring_ups.hpp"
 #include "container/serve/fleet/fleet.hpp"
@@ -30,6 +31,7 @@ struct ServiceOptions {
   bool is_local = false;        ///< the driver is local: sandboxes have the size of this machine
   bool behind_proxy = false;    ///< see GatewayOptions
   SpanExport* spans = nullptr;  ///< null: nothing is traced
+  AuditLog* audit = nullptr;    ///< null: there is no audit log
   std::size_t kept = 1'000;     ///< most descriptors that are kept for the next requests to running sandboxes
 };
 

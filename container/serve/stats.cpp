@@ -55,6 +55,7 @@ MetricsTable Stats::table(const Measured& m) const {
        Counters{m.reviews}, review_ends()},
       {"skiff_serve_cluster_faults_total", "Requests that failed because the cluster did not answer, failed, or refused the server a right.", counter(cluster_faults_)},
       {"skiff_serve_reactor_delay_seconds", "How late a timer ran that is due ten times a second. A high value holds up all requests.", Histograms{m.reactor.seconds()}},
+      {"skiff_serve_audit_lost_total", "Lines that the audit log could not take; absent without --audit-log.", metric::CounterFrom{[lost = m.audit_lost] { return lost; }}},
       {"skiff_serve_connections", "Open connections.", Gauge{[connections = m.connections] { return static_cast<double>(connections); }}},
   }};
   // clang-format on

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "base/metrics.hpp"
@@ -25,6 +26,7 @@ class Stats {
     const ReactorDelay& reactor;
     AccountCache::ReviewCounts reviews{};
     std::size_t connections = 0;
+    double audit_lost = std::numeric_limits<double>::quiet_NaN();  ///< NaN: there is no audit log
   };
 
   /// Counts an answer. `row` is a row of the route table, or one of the two below.

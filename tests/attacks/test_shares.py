@@ -91,8 +91,8 @@ NOT_SHARED = {
     "runtime/pools.hpp:disk": MOMENT,
     "runtime/pools.hpp:watching": MOMENT,
     "runtime/pools.hpp:long_work": "whoever waits for a client stands aside; a job ends soon after its client has left",
-    "runtime/auth/audit_log.hpp:writer_": MOMENT,
-    "runtime/auth/audit_log.hpp:kMostWaiting": "lines of the agent's own",
+    "protocol/service/audit_log.hpp:writer_": MOMENT,
+    "protocol/service/audit_log.hpp:kMostWaiting": "lines of the program's own; a disk that stands still loses everybody's, and the log says how many",
     "container/serve/labelled_numbers.hpp:kMostKeys": "tenants and pools, which operators make; those above the limit share one series",
     "base/async/fair_semaphore.hpp:all_": "the inside of a FairTurnstile",
     "protocol/net/listener.cpp:kAcceptsAtOnce": TURN,
@@ -133,8 +133,8 @@ OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/s
 KINDS = "Shares|ReceiveBudget|HeldAnswers|LargeBlocks|Semaphore|FairSemaphore|ConnectionSlots|Wakes|BlockingPool"
 OBJECT = re.compile(rf"^ +(?:static |const |mutable |protocol::|skiff::|sessions::)*(?:{KINDS}) (\w+)\s*(?:\{{[^;]*\}})?;", re.M)
 CONSTANT = re.compile(r"constexpr [\w:<> ]+ (k(?:Most|AtOnce)\w*|k\w*AtOnce|kTransfers|kChannels)\b")
-SERVERS = ("protocol/net", "protocol/http", "protocol/http2", "protocol/websocket", "protocol/grpc", "runtime", "container/serve",
-           "base")
+SERVERS = ("protocol/net", "protocol/http", "protocol/http2", "protocol/websocket", "protocol/grpc", "protocol/service", "runtime",
+           "container/serve", "base")
 
 
 def limits_in_the_code():

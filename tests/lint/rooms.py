@@ -34,7 +34,7 @@ ARROWS = {
     "protocol/http2": (("protocol/net", "protocol/http", "protocol/http/server"), "HTTP/2, the server"),
     "protocol/grpc": (("protocol/net", "protocol/http", "protocol/http2", "protocol/json"), "gRPC calls on HTTP/2"),
     "protocol/websocket": (("protocol/net", "protocol/http", "protocol/json"), "WebSocket: handshake, frames, socket"),
-    "protocol/service": (("protocol/net", "protocol/http", "protocol/http/server", "protocol/json"), "a request's way through a route table: routes, router, dispatcher, request metrics"),
+    "protocol/service": (("protocol/net", "protocol/http", "protocol/http/server", "protocol/json"), "a request's way through a route table: routes, router, dispatcher, request metrics, audit log"),
     "protocol/socket_io": (("protocol/json",), "Socket.IO: the packets in a WebSocket's frames"),
 
     "fs": ((), ""),
@@ -55,7 +55,7 @@ ARROWS = {
 
     "runtime": ((ALL,), "skiffd: main, serving and the drain on SIGTERM, settings, activity (the lease and the idle time), the workload beside it, health, metrics"),
     "runtime/process": (("runtime",), "the agent as a process: signals, its own limits, self-defence, secrets that lie open, installing itself, files that are read again, what its root directory lacks"),
-    "runtime/auth": ((), "credentials, tokens, scopes, browser guard, audit log"),
+    "runtime/auth": ((), "credentials, tokens, scopes, browser guard"),
     "runtime/reader": ((), "reading the log of a command for a client: its turn, its deadlines, the watch on the client; why a command did not start, and its exit code"),
     "runtime/api": (("runtime", "runtime/auth", "runtime/reader", "runtime/api/*", "runtime/api/files/search"), "the route table (files: `file_routes`, all others: `routes`), the way of a request through it, what handlers share; the handlers are in the rooms below"),
     "runtime/api/answers": (("runtime/api",), "what is answered: each row writes a JSON member and its schema"),

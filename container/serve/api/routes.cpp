@@ -127,6 +127,7 @@ Task<Result<HttpResponse>> create(Call* call) {
   Fleet& fleet = call->service.fleet();
   SKIFF_CO_TRY(auto id, co_await fleet.id_for(call->key.tenant, request));
   request.id = id;
+  call->sandbox = id;
   const BringUps::Which which{call->key.tenant, id};
   BringUps::Work work = [&fleet, key = call->key, request = std::move(request),
                          trace = call->trace](Progress progress) {

@@ -243,6 +243,8 @@ Task<Result<HttpResponse>> create(Call* call) {
                         .idempotency_key = std::move(idempotency_key),
                         .request = call->body};
   if (body.allow_internet_access == false) request.network = "deny";
+  SKIFF_CO_TRY(request.id, co_await call->service.fleet().id_for(call->key.tenant, request));
+  call->sandbox = request.id;
   SKIFF_CO_TRY(auto made,
                co_await create_traced(&call->service.fleet(), call->trace, call->key, std::move(request), unwatched));
   co_return co_await reached(call, 201, &made.sandbox);

@@ -338,9 +338,11 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   auto started = co_await start_found(std::move(found), std::move(*payer), std::nullopt, unwatched);
   if (!started) {
     end.failed(started.error());
+    audit_deed(audit_, "wake", tenant, id, started.error());
     co_return std::unexpected{std::move(started.error())};
   }
   end.done();
+  audit_deed(audit_, "wake", tenant, id, {});
   co_return Result<>{};
 }
 
@@ -472,7 +474,9 @@ Task<> Fleet::sweep_one(Driver* driver, Sandbox seen) {
   Removal how = swift_removal(*driver);
   how.only_if = is_to_go;
   auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
+  if (removed && *removed) audit_deed(audit_, "removal", seen.owner, seen.name, {});
   if (removed) co_return;
+  audit_deed(audit_, "removal", seen.owner, seen.name, removed.error());
   log::warning("cannot remove an expired sandbox", {{"sandbox", seen.name}, {"error", removed.error().message}});
 }
 

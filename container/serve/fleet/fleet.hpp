@@ -15,6 +15,7 @@
 #include "base/async/task.hpp"
 #include "base/error.hpp"
 #include "container/sandbox/driver.hpp"
+#include "container/serve/audit.hpp"
 #include "container/serve/fleet/fleet_counts.hpp"
 #include "container/serve/fleet/record_labels.hpp"
 #include "container/serve/fleet/templates.hpp"
@@ -130,6 +131,8 @@ class Fleet {
   [[nodiscard]] Task<Result<PoolHealth>> heal_pools();
 
   void tell_changes(Changes changes) { changes_ = std::move(changes); }
+  /// Writes to `log` what the server does by itself; null: nothing.
+  void audit_to(AuditLog* log) noexcept { audit_ = log; }
 
   /// The access token of E2B's SDKs.
   [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id, std::string nonce);
@@ -191,6 +194,7 @@ class Fleet {
   const Templates* templates_;
   Admission admission_;
   FleetCounts counts_;
+  AuditLog* audit_ = nullptr;
   std::map<std::string, std::size_t> being_kept_;  ///< keyed by the key's digest
   Changes changes_;
 };

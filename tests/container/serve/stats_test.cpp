@@ -27,7 +27,7 @@ TEST(ServeStats, EachNumberIsShown) {
   stats.count_cluster_fault();
   stats.note_pools(3, 4);
   const std::string text =
-      stats.text({.fleet = fleet, .reactor = reactor, .reviews = {5, 6, 7}, .connections = 8});
+      stats.text({.fleet = fleet, .reactor = reactor, .reviews = {5, 6, 7}, .connections = 8, .audit_lost = 9});
   for (const char* line : {
            "skiff_serve_requests_total{route=\"gateway\",method=\"-\",status=\"2xx\"} 1",
            "skiff_serve_creations_total{tenant=\"a\",result=\"failed\"} 0",
@@ -46,6 +46,7 @@ TEST(ServeStats, EachNumberIsShown) {
            "skiff_serve_cluster_faults_total 1",
            "skiff_serve_reactor_delay_seconds_count 0",
            "skiff_serve_connections 8",
+           "skiff_serve_audit_lost_total 9",
        }) {
     EXPECT_THAT(text, HasSubstr(line + std::string{"\n"}));
   }

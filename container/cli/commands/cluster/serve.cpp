@@ -33,20 +33,23 @@ namespace {
 
 constexpr std::size_t kLongestTemplates = std::size_t{1} << 20U;
 
-/// The first signal asks the server to stop; further ones end it at once, like any command.
-class StopSignal {
+/// The first signal asks the server to stop; further ones end it at once, like any command. SIGHUP opens the audit log
+/// again.
+class ServerSignals {
  public:
-  explicit StopSignal(Context& context) : signals_{context.signals()}, asked_{context.executor()} {
+  ServerSignals(Context& context, serve::AuditLog* audit)
+      : signals_{context.signals()}, asked_{context.executor()}, audit_{audit} {
     signals_.relay_to([this](int signal) {
+      if (signal == SIGHUP && audit_ != nullptr) audit_->reopen();
       if (signal != SIGTERM && signal != SIGINT) return;
       if (is_asked_) signals_.interrupt(signal);
       is_asked_ = true;
       asked_.notify_all();
     });
   }
-  ~StopSignal() { signals_.relay_to({}); }
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
+  ~ServerSignals() { signals_.relay_to({}); }
+  ServerSignals(const ServerSignals&) = delete;
+  ServerSignals& operator=(const ServerSignals&) = delete;
 
   Task<> asked() {
     while (!is_asked_) co_await asked_.wait();
@@ -55,6 +58,7 @@ class StopSignal {
  private:
   Signals& signals_;
   Event asked_;
+  serve::AuditLog* audit_;
   bool is_asked_ = false;
 };
 
@@ -88,6 +92,11 @@ class Serve final : public Invocation {
          .value = "",
          .group = "",
          .help = "Also accept tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
+        {.flag = "audit-log",
+         .environment = "SKIFF_SERVE_AUDIT_LOG",
+         .target = setting::Text{&audit_log_},
+         .value = "FILE",
+         .help = "File for the audit log, as JSON lines; - is standard output. SIGHUP opens it again, for rotation."},
         {.flag = "drain-timeout",
          .target = setting::Duration{&drain_, 0ms, std::chrono::hours{1}},
          .value = "TIME",
@@ -120,6 +129,10 @@ class Serve final : public Invocation {
       reviewer.emplace(cluster);
       accounts.emplace(context.executor(), &*reviewer);
     }
+    std::unique_ptr<serve::AuditLog> audit;
+    if (!audit_log_.empty()) {
+      SKIFF_CO_TRY(audit, serve::AuditLog::open(audit_log_));
+    }
     SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
     log::configure(log::Level::info, log::Form::json);
     const auto slots =
@@ -135,14 +148,15 @@ class Serve final : public Invocation {
                             .is_local = driver->name() == "local",
                             .behind_proxy = behind_proxy_,
                             .spans = spans.get(),
+                            .audit = audit.get(),
                             .kept = most_open_files() / 8}};
     if (accounts) service.keys().accept(&*accounts);
-    StopSignal stop{context};
+    ServerSignals signals{context, audit.get()};
     std::exception_ptr failure;
     Result<> served;
     if (spans) spans->start();
     try {
-      served = co_await serve::serve_until(stop.asked(), &service, std::move(listeners),
+      served = co_await serve::serve_until(signals.asked(), &service, std::move(listeners),
                                            {.slots = slots, .drain_time = drain_});
     } catch (...) {
       failure = std::current_exception();
@@ -198,6 +212,7 @@ class Serve final : public Invocation {
   std::vector<std::string> listen_{"127.0.0.1:7080"};
   std::string domain_;
   std::string templates_;
+  std::string audit_log_;
   std::chrono::milliseconds drain_{30'000};
   bool behind_proxy_ = false;
   bool service_accounts_ = false;

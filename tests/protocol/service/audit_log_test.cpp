@@ -1,4 +1,4 @@
-#include "runtime/auth/audit_log.hpp"
+#include "protocol/service/audit_log.hpp"
 
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 #include "tests/support/child.hpp"
 #include "tests/support/fake_root.hpp"
 
-namespace skiff::runtime {
+namespace skiff::protocol::service {
 namespace {
 
 using ::testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(AuditLog, FailsIfItsFileCannotBeCreated) {
 }
 
 }  // namespace
-}  // namespace skiff::runtime
+}  // namespace skiff::protocol::service

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
-namespace skiff::runtime {
+namespace skiff::protocol::service {
 
 /// Appends lines to a file on a separate thread, so that a slow disk blocks no request. The bytes that wait for the
 /// disk are bounded. Further lines are dropped and counted, and a line in the file reports their number later. The
@@ -19,6 +19,9 @@ namespace skiff::runtime {
 class AuditLog {
  public:
   static constexpr std::size_t kMostWaiting = std::size_t{8} << 20U;  ///< bytes
+
+  /// The path that means standard output, which has no rotation.
+  static constexpr std::string_view kStandardOutput = "-";
 
   /// Creates the file with mode 0600, or opens it for appending. Errors: those of open(2).
   [[nodiscard]] static Result<std::unique_ptr<AuditLog>> open(std::string path,
@@ -57,4 +60,4 @@ class AuditLog {
   BlockingPool writer_;   ///< last member, so that it is destroyed first
 };
 
-}  // namespace skiff::runtime
+}  // namespace skiff::protocol::service

@@ -1,4 +1,4 @@
-#include "runtime/auth/audit_log.hpp"
+#include "protocol/service/audit_log.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,10 +9,11 @@
 #include "base/clock.hpp"
 #include "base/log/log.hpp"
 
-namespace skiff::runtime {
+namespace skiff::protocol::service {
 namespace {
 
 UniqueFd open_file(const std::string& path) {
+  if (path == AuditLog::kStandardOutput) return UniqueFd{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
   return UniqueFd{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)};
 }
 
@@ -142,4 +143,4 @@ void AuditLog::change_file() {
   }
 }
 
-}  // namespace skiff::runtime
+}  // namespace skiff::protocol::service
