@@ -1,10 +1,16 @@
 """The metrics of `skiff serve`: each series moves when what it counts happens."""
 
+import pathlib
+import re
+
 import pytest
 
+import promql
 from metrics_text import metrics_of
 from waiting import until
 
+TREE = pathlib.Path(__file__).resolve().parents[2]
+CHART = TREE / "deploy/helm/skiff-serve/files"
 # A look of the server at its tenants' sandboxes comes every 15 seconds.
 LOOK_SECONDS = 60
 
@@ -84,3 +90,28 @@ def test_the_reactor_is_measured_and_connections_and_requests_are_counted(server
 def test_the_metrics_are_for_the_scope_admin(server, key):
     assert server.request("GET", "/metrics").status == 401
     assert server.request("GET", "/metrics", key=key).status == 403
+
+
+def test_each_series_of_the_dashboard_and_the_alerts_exists(serving, key, chief, tmp_path):
+    server = serving.start("--audit-log", tmp_path / "audit")
+    expressions = {**promql.of_rules(CHART / "alerts.yaml"), **promql.of_dashboard(CHART / "dashboard.json")}
+    assert len(expressions) > 25
+    until(lambda: metrics_of(server, chief).has("skiff_serve_creations_total", tenant="default"), LOOK_SECONDS, "series of a tenant")
+    assert server.request("GET", "/s/none/7070/v1/version", key=key).status == 404
+    metrics = metrics_of(server, chief)
+    rows = [line.split(" | ") for line in (TREE / "docs/serve-metrics.md").read_text().splitlines() if line.startswith("| `")]
+    labels = {row[0].strip("| `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
+    families = {sample.name: name for name, family in metrics.families.items() for sample in family.samples}
+    for where, expression in expressions.items():
+        known = {"le", "instance"}
+        for name, matchers in promql.selectors(expression):
+            base = re.sub(r"_(bucket|sum|count)$", "", name)
+            row = labels.get(name, labels.get(base))
+            assert row is not None, f"{where}: there is no metric {name}"
+            assert name in families or name == "skiff_serve_pool_members", f"{where}: the server does not export {name}"
+            known |= row
+            for label, value in matchers:
+                assert label in row | {"le"}, f"{where}: {name} has no label {label}"
+                seen = {one.labels[label] for one in metrics.samples if one.name == name}
+                assert value in seen or name == "skiff_serve_pool_members" or label == "status", f"{where}: {name} has no {label}=\"{value}\""
+        assert promql.grouping_labels(expression) <= known, where
