@@ -176,10 +176,15 @@ def test_a_release_is_installed_upgraded_rolled_back_and_uninstalled(cluster, he
         # Objects that do not belong to the release stay: sandboxes with their namespace, and the keys.
         assert server.tenant.names("pods") == [f"skiff-{made}"] and "skiff-api-keys" in server.home.names("secrets")
 
-        helm.release("install", CHART, *BASICS, "--set", f"image={NEWER}")
+        helm.release("install", CHART, *BASICS, "--set", f"image={NEWER},auditLog=true,templates.other.image={BUSYBOX},podLabels.team=a")
         server = Deployed(cluster, HOME, TENANT)
         until(server.is_reached, REQUEST_SECONDS, "the Service", every=0.1)
         assert says("again")
+        other = json.loads(server.curl("POST", "/v1/sandboxes", key, '{"template": "other"}', status=201))
+        server.curl("DELETE", f"/v1/sandboxes/{other['id']}", key, status=204)
+        written = [json.loads(line) for line in server.logs().splitlines() if '"event":"request"' in line]
+        assert other["template"] == "other"
+        assert sorted(one["method"] for one in written if one.get("sandbox") == other["id"]) == ["DELETE", "POST"]
         server.curl("DELETE", f"/v1/sandboxes/{made}", key, status=204)
         until(lambda: server.tenant.of_skiff() == [], REQUEST_SECONDS, "nothing of it", every=0.1)
     finally:
