@@ -1,6 +1,6 @@
 # The everyday commands; the work is done by the scripts in .ci/.
 .DEFAULT_GOAL := help
-.PHONY: help release run test test-cluster test-extras test-clients build lint format asan tsan gate nightly
+.PHONY: help release site run test test-cluster test-extras test-clients build lint format asan tsan gate nightly
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -40,6 +40,9 @@ gate: ## everything that must pass before a change is merged
 
 release: ## makes what is published, for amd64 and arm64, in build/dist
 	@.ci/release
+
+site: ## makes the site of the documents, in build/site
+	@.ci/site
 
 nightly: ## what the gate leaves out: each test in each environment, all warnings, long fuzzing
 	@.ci/nightly

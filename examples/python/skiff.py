@@ -3,7 +3,7 @@
 
     export SKIFF_URL=http://127.0.0.1:7070 SKIFF_TOKEN=...
     skiff.py run COMMAND              its output when it has ended; ends with its exit status
-    skiff.py stream COMMAND           its output as it comes; a connection that is cut is taken up where it was
+    skiff.py stream COMMAND           its output as it comes; resumes after a broken connection
     skiff.py put LOCAL REMOTE         writes a file, all of it or nothing
     skiff.py get REMOTE LOCAL
     skiff.py edit REMOTE OLD NEW      replaces OLD, which must be there once; prints the diff

@@ -3,7 +3,7 @@
 usage='
   export SKIFF_URL=http://127.0.0.1:7070 SKIFF_TOKEN=...
   skiff.sh run COMMAND              its output when it has ended; ends with its exit status
-  skiff.sh stream COMMAND           its output as it comes; a connection that is cut is taken up where it was
+  skiff.sh stream COMMAND           its output as it comes; resumes after a broken connection
   skiff.sh put LOCAL REMOTE         writes a file, all of it or nothing
   skiff.sh get REMOTE LOCAL
   skiff.sh edit REMOTE OLD NEW      replaces OLD, which must be there once; prints the diff

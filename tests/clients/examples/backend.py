@@ -228,14 +228,14 @@ def case_an_agent_works_in_it(sandbox):
     assert (ROOT / "n.py").read_text() == "n = 23\n"
 
 
-def case_the_first_lines_of_the_readme(sandbox):
-    readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text()
-    line = next(line for line in readme.splitlines() if "SkiffSandbox(" in line)
-    model = Scripted(messages=iter(calls(("execute", {"command": "echo readme > told"}))))
+def case_the_line_of_the_page_for_those_who_come_from_another_system(sandbox):
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs/migration.md").read_text()
+    line = next(line for line in page.splitlines() if line.startswith("agent = create_deep_agent("))
+    model = Scripted(messages=iter(calls(("execute", {"command": "echo migration > told"}))))
     _, names = documented.run(line, create_deep_agent=create_deep_agent, SkiffSandbox=SkiffSandbox, model=model, url=cases.URL,
                               token=os.environ["SKIFF_TOKEN"])
     assert names["agent"].invoke({"messages": [("user", "go on")]})["messages"][-1].content == "done"
-    assert (ROOT / "told").read_text() == "readme\n"
+    assert (ROOT / "told").read_text() == "migration\n"
 
 
 if __name__ == "__main__":

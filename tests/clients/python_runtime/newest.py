@@ -152,9 +152,9 @@ def case_many_threads(sandbox):
     assert not failures, failures
 
 
-def case_the_first_lines_of_the_readme(sandbox):
-    readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text()
-    lines = readme.partition("```python\n")[2].partition("\n\n")[0]
+def case_the_lines_of_the_page_for_those_who_come_from_another_system(sandbox):
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs/migration.md").read_text()
+    lines = page.partition("```python\n")[2].partition("```")[0]
     printed, names = documented.run(lines, SandboxClient=SandboxClient,
                                     connection=SandboxDirectConnectionConfig(api_url=cases.URL, server_port=cases.PORT))
     assert printed == "Linux\n\n", printed

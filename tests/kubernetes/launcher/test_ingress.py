@@ -221,7 +221,7 @@ def test_a_stream_is_passed_on_as_it_comes(led, sandbox, key):
     host = f"7070-{sandbox}.{DOMAIN}"
     line = {"command": "rm -f go; echo first; until [ -e go ]; do sleep 0.05; done; echo last", "mode": "background"}
     started = led.request(host, "POST", "/v1/commands", json.dumps(line), key, {"Content-Type": "application/json"}).json()
-    # Not POST /v1/run: what Go's proxies do with an answer that begins early is in docs/serve.md.
+    # Not POST /v1/run: what Go's proxies do with an answer that begins early is in docs/serve-operating.md.
     connection, answer = led.open(host, "GET", f"/v1/commands/{started['id']}/output?follow=true", None, key, {"Accept": "application/octet-stream"})
     assert answer.read1(100) == b"first\n"
     assert led.request(host, "PUT", "/v1/files/go", b"", key).status == 201
