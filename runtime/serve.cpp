@@ -228,7 +228,8 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
     addresses.push_back(address);
   }
   for (const auto& [flag, directory] :
-       {std::pair{std::string{"--root "}, settings.root}, std::pair{std::string{"--data-dir "}, settings.data_dir}}) {
+       {std::pair{std::string{"--root "}, settings.root}, std::pair{std::string{"--e2b-home "}, settings.e2b_home},
+        std::pair{std::string{"--data-dir "}, settings.data_dir}}) {
     if (directory.empty()) continue;
     std::string named = flag;
     named.append(1, '"').append(directory).append(1, '"');

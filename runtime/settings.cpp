@@ -76,6 +76,8 @@ std::vector<Setting> rows(Settings& s) {
        "Root of the default session. With --dialect python-runtime, SANDBOX_BASE_DIR also sets it.", "/workspace if it exists, else the working directory"},
       {"data-dir", "SKIFF_DATA_DIR", Text{&s.data_dir}, "DIR", kWorkspace,
        "Directory for output that does not fit into memory. Without it such output is dropped and reported as a gap."},
+      {"e2b-home", "SKIFF_E2B_HOME", Text{&s.e2b_home}, "DIR", kWorkspace,
+       "Home of programs of --dialect e2b: HOME, the directory of their commands, and the start of relative paths. Their paths then lead to every file that the agent may use, not only to those below --root."},
       {"shell", "SKIFF_SHELL", Text{&s.shell}, "PATH", kWorkspace,
        "Shell of commands whose session does not name one."},
       {"env-deny", "SKIFF_ENV_DENY", List{&s.env_deny}, "GLOB", kWorkspace,
@@ -202,6 +204,7 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_directory;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
   SKIFF_TRY(s.root, absolute(std::move(s.root), surroundings, "--root"));
+  SKIFF_TRY(s.e2b_home, absolute(std::move(s.e2b_home), surroundings, "--e2b-home"));
   SKIFF_TRY(s.data_dir, absolute(std::move(s.data_dir), surroundings, "--data-dir"));
   SKIFF_TRY(s.audit_log, absolute(std::move(s.audit_log), surroundings, "--audit-log"));
   return {};

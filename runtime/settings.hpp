@@ -41,6 +41,7 @@ struct Settings {
   // Workspace
   std::string root;      ///< absolute; root of the default session; never empty after reading
   std::string data_dir;  ///< absolute; directory for output that no longer fits in memory; empty: none
+  std::string e2b_home;  ///< for the dialect e2b: absolute; empty: the dialect's files are those below `root`
   std::string shell = "/bin/sh";
   std::vector<std::string> env_deny;  ///< globs (fnmatch(3)) of variables that commands do not inherit from the agent
 

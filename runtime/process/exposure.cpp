@@ -16,6 +16,9 @@ bool everybody_reads(const std::string& file) {
   return ::stat(file.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0;
 }
 
+/// The root of the files that clients of the dialect e2b use with --e2b-home.
+const std::string kWholeSystem = "/";
+
 bool lies_below(const std::string& file, const std::string& directory) {
   std::error_code error;
   const auto inner = std::filesystem::canonical(file, error);
@@ -33,8 +36,9 @@ std::vector<std::string> exposures(const Settings& settings, const std::vector<p
     if (file.empty()) continue;
     const std::string named = std::string{flag} + " \"" + file + '"';
     if (everybody_reads(file)) found.push_back(named + " can be read by every user, so by commands of every user");
-    if (lies_below(file, settings.root)) {
-      found.push_back(named + " lies below the root \"" + settings.root + "\", where clients and commands read files");
+    const std::string& root = settings.e2b_home.empty() ? settings.root : kWholeSystem;
+    if (lies_below(file, root)) {
+      found.push_back(named + " lies below the root \"" + root + "\", where clients and commands read files");
     }
   }
   for (const protocol::Address& address : addresses) {

@@ -22,11 +22,13 @@ class Answer:
 class Server:
     """One process; `stop` asks it to end and waits."""
 
+    first_words = "skiff serves on http://"
+
     def __init__(self, skiff, *arguments, driver="local", listen="127.0.0.1:0"):
         self.log = open(skiff.work / f"serve-{id(self)}.log", "w+b")
         self.process = skiff.start("serve", "--driver", driver, "--listen", listen, *arguments, stderr=self.log)
         line = self.process.stdout.readline().decode()
-        assert line.startswith("skiff serves on http://"), (line, self.told())
+        assert line.startswith(self.first_words), (line, self.told())
         self.url = line.split()[-1]
         self.host = urllib.parse.urlsplit(self.url).netloc
 

@@ -64,7 +64,7 @@ def starts_with(*arguments, wrapper=(), **options):
 
 
 @as_root
-@pytest.mark.parametrize("flag", ["--root", "--data-dir"])
+@pytest.mark.parametrize("flag", ["--root", "--data-dir", "--e2b-home"])
 def test_a_directory_that_can_not_be_reached_is_reported_with_the_reason(tmp_path, flag):
     (tmp_path / "closed/inner").mkdir(parents=True)
     (tmp_path / "closed").chmod(0o700)
@@ -72,7 +72,7 @@ def test_a_directory_that_can_not_be_reached_is_reported_with_the_reason(tmp_pat
     tmp_path.chmod(0o755)
     shutil.copy2(binary(), tmp_path / "skiffd")
     other = ["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"]
-    more = ["--root", "/"] if flag == "--data-dir" else []
+    more = [] if flag == "--root" else ["--root", "/"]
     for path, reason in (("closed/inner", "Permission denied"), ("nothing", "No such file or directory"),
                          ("file", "is not a directory")):
         status, said = starts_with(*more, flag, tmp_path / path, wrapper=other)

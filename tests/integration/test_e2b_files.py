@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import os
 import time
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -34,6 +34,33 @@ def form(*parts):
 def stat(client, path, status=200):
     answer = client.unary("filesystem.Filesystem/Stat", {"path": path}, status)
     return answer["entry"] if status == 200 else answer
+
+
+# --- paths ---
+
+
+def test_with_a_home_programs_use_every_path(start_client, tmp_path):
+    """E2B's programs name paths anywhere, and their commands start at home. The agent's own root stays as it is."""
+    home = tmp_path / "home"
+    home.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    client = start_client("--e2b-home", str(home))
+    assert write(client, "a.txt", b"a")[0]["path"] == f"{home}/a.txt"
+    assert write(client, "~/b.txt", b"b")[0]["path"] == f"{home}/b.txt"
+    assert write(client, f"{elsewhere}/c.txt", b"c")[0]["path"] == f"{elsewhere}/c.txt"
+    assert client.run("pwd; echo $HOME; ls").out == f"{home}\n{home}\na.txt\nb.txt\n".encode()
+    assert client.run("echo $HOME", process={"envs": {"HOME": "/other"}}).out == b"/other\n"
+    assert client.run("pwd", process={"cwd": str(elsewhere)}).out == f"{elsewhere}\n".encode()
+    refused = client.agent.request("GET", f"/v1/sessions/default/files/{quote(str(elsewhere / 'c.txt'), safe='')}")
+    refused.problem(403, "path_escapes_root")
+
+
+def test_with_a_home_the_agents_own_files_stay_closed(start_client, tmp_path):
+    client = start_client("--e2b-home", str(tmp_path))
+    for path in ("environ", "mem", "fd/0", "root/etc/passwd", "cwd"):
+        answer = client.door.request("GET", files(path=f"/proc/{client.agent.pid}/{path}"))
+        assert answer.status in (400, 403, 404), (path, answer)
 
 
 # --- bytes ---

@@ -58,6 +58,13 @@ Result<json> resources(const PodOptions& pod) {
   return all;
 }
 
+/// The home directory in E2B's own sandboxes, which programs for it name.
+const std::string kE2bHome = "/home/user";
+
+bool speaks_e2b(const PodOptions& pod) {
+  return std::ranges::find(pod.dialects, "e2b") != pod.dialects.end();
+}
+
 json container_security() {
   return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}};
 }
@@ -94,6 +101,10 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
   // Listen on both IPv6 and IPv4: probes, Services and clients use the family that the cluster or their side of it has.
   merged["SKIFF_LISTEN"] = "[::]:" + std::to_string(spec.pod.agent_port);
   merged["SKIFF_ROOT"] = spec.pod.workdir;
+  if (speaks_e2b(spec.pod)) {
+    merged["SKIFF_E2B_HOME"] = kE2bHome;
+    merged.try_emplace("HOME", kE2bHome);
+  }
   // Requests come with many host names (the Service's, an API server's, a load balancer's), and always need a token.
   merged["SKIFF_ALLOWED_HOST"] = "*";
   std::string dialects;
@@ -130,6 +141,21 @@ struct Mounts {
   std::set<std::string> paths{};
 };
 
+/// Adds the home directory of E2B's programs. It is kept as long as the working directory: on the same volume, if that
+/// has one.
+void put_home(Mounts& all, const PodOptions& pod) {
+  const auto kept = std::ranges::find_if(all.mounts, [&pod](const json& mount) {
+    return mount["mountPath"] == pod.workdir && !mount.value("readOnly", false);
+  });
+  if (kept != all.mounts.end() && all.paths.contains(pod.workdir)) {
+    json mount{{"name", (*kept)["name"]}, {"mountPath", kE2bHome}, {"subPath", "home"}};
+    all.mounts.push_back(std::move(mount));
+    return;
+  }
+  all.volumes.push_back({{"name", "home"}, {"emptyDir", json::object()}});
+  all.mounts.push_back({{"name", "home"}, {"mountPath", kE2bHome}});
+}
+
 Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context) {
   Mounts all;
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
@@ -158,6 +184,7 @@ Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context
     all.volumes.push_back({{"name", "workspace"}, {"emptyDir", json::object()}});
     all.mounts.push_back({{"name", "workspace"}, {"mountPath", spec.pod.workdir}});
   }
+  if (speaks_e2b(spec.pod) && spec.pod.workdir != kE2bHome && !all.paths.contains(kE2bHome)) put_home(all, spec.pod);
   if (spec.pod.inject) {
     all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
     all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentDirectory}, {"readOnly", true}});

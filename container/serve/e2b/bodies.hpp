@@ -53,7 +53,8 @@ struct NewSandbox {
                       {.optional = true}),
       protocol::field("allow_internet_access", &NewSandbox::allow_internet_access,
                       "false: no network; otherwise the template decides"),
-      protocol::field("network", &NewSandbox::network, "Not supported", {.optional = true}),
+      protocol::field("network", &NewSandbox::network, "Rules for the network; supported are all and none",
+                      {.optional = true}),
       protocol::field("mcp", &NewSandbox::mcp, "Not supported", {.optional = true}),
       protocol::field("iam", &NewSandbox::iam, "Not supported", {.optional = true}),
       protocol::field("volumeMounts", &NewSandbox::volume_mounts, "Not supported", {.optional = true})};

@@ -54,9 +54,37 @@ bool asks(const nlohmann::json& value) {
   return !value.is_null() && !value.empty() && value != nlohmann::json(false);
 }
 
+/// True for [], and for a list of nothing but the whole IPv4 or IPv6 Internet.
+bool is_all(const nlohmann::json& addresses) {
+  return addresses.is_array() &&
+         std::ranges::all_of(addresses, [](const nlohmann::json& one) { return one == "0.0.0.0/0" || one == "::/0"; });
+}
+
+/// What E2B's `network` asks for, if it is one of the networks that every driver has: the value of --network, or
+/// nothing for the template's.
+Result<std::optional<std::string>> network_of(const NewSandbox& wanted) {
+  std::optional<std::string> network;
+  if (wanted.allow_internet_access == false) network = "deny";
+  if (!asks(wanted.network)) return network;
+  if (!wanted.network.is_object()) return fail(Errc::invalid_field, "network: expected an object", "network");
+  for (const auto& [name, value] : wanted.network.items()) {
+    // Ports are reached with a credential, whatever this field says (docs/e2b.md).
+    const bool is_default = name == "allowPublicTraffic" ? value == true : !asks(value);
+    const bool is_all_out = name == "allowOut" && is_all(value);
+    const bool is_none_out =
+        name == "denyOut" && is_all(value) && !asks(wanted.network.value("allowOut", nlohmann::json{}));
+    if (is_none_out && asks(value)) network = "deny";
+    if (is_default || is_all_out || is_none_out) continue;
+    return fail(Errc::not_supported,
+                "network." + name +
+                    " is not supported: allow_internet_access=false, or denyOut with 0.0.0.0/0 alone, denies "
+                    "the network; the template's `network` has further rules",
+                "network." + name);
+  }
+  return network;
+}
+
 Result<> refuse_what_is_not_offered(const NewSandbox& wanted) {
-  if (asks(wanted.network))
-    return fail(Errc::not_supported, "rules for a sandbox's network are not supported", "network");
   if (asks(wanted.mcp))
     return fail(Errc::not_supported, "MCP gateways are not supported: the agent serves /mcp", "mcp");
   if (asks(wanted.iam)) return fail(Errc::not_supported, "workload identities are not supported", "iam");
@@ -233,6 +261,7 @@ Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
 Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto body, lenient_body<NewSandbox>(*call));
   SKIFF_CO_TRY_VOID(refuse_what_is_not_offered(body));
+  SKIFF_CO_TRY(auto network, network_of(body));
   SKIFF_CO_TRY(auto idempotency_key, idempotency_key_of(call->http.request().headers));
   CreateRequest request{.template_name = std::move(body.template_id),
                         .env = std::move(body.env),
@@ -242,7 +271,7 @@ Task<Result<HttpResponse>> create(Call* call) {
                         .wakes = body.auto_resume.enabled,
                         .idempotency_key = std::move(idempotency_key),
                         .request = call->body};
-  if (body.allow_internet_access == false) request.network = "deny";
+  request.network = std::move(network);
   SKIFF_CO_TRY(request.id, co_await call->service.fleet().id_for(call->key.tenant, request));
   call->sandbox = request.id;
   SKIFF_CO_TRY(auto made,

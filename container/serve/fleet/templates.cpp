@@ -24,11 +24,13 @@ struct TemplateText {
   std::optional<std::string> image = {};
   std::map<std::string, std::string> env = {};
   nlohmann::json pod = {};
+  std::vector<std::string> aliases = {};
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("image", &TemplateText::image, "Container image"),
-                 protocol::field("env", &TemplateText::env, "Of all commands", {.optional = true}),
-                 protocol::field("pod", &TemplateText::pod, "What only clusters have", {.optional = true})};
+  static constexpr auto fields = std::tuple{
+      protocol::field("image", &TemplateText::image, "Container image"),
+      protocol::field("env", &TemplateText::env, "Of all commands", {.optional = true}),
+      protocol::field("pod", &TemplateText::pod, "What only clusters have", {.optional = true}),
+      protocol::field("aliases", &TemplateText::aliases, "Further names of the template", {.optional = true})};
 };
 
 bool names_a_pool(const nlohmann::json& pod) {
@@ -67,6 +69,12 @@ Result<Templates> Templates::create(const SandboxSpec& base, const nlohmann::jso
       if (!pod) return refuse(pod.error());
       if (auto checked = check_pod_options(*pod); !checked) return refuse(checked.error());
       spec.pod = std::move(*pod);
+    }
+    for (const std::string& alias : text->aliases) {
+      if (auto checked = check_name(alias); !checked) return refuse(checked.error());
+      if (further.contains(alias) || !all.specs_.emplace(alias, spec).second) {
+        return refuse(Error{Errc::invalid_field, "another template has the name \"" + alias + '"'});
+      }
     }
     all.specs_[name] = std::move(spec);
   }

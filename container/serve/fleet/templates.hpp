@@ -25,8 +25,8 @@ class Templates {
   /// The template of clients that name none.
   static constexpr std::string_view kBase = "base";
 
-  /// `base` comes from the server's flags for new sandboxes. `further` is an object of NAME: {image, env, pod}, whose
-  /// members replace those of `base`; null: none. Errors: invalid_field.
+  /// `base` comes from the server's flags for new sandboxes. `further` is an object of NAME: {image, env, pod,
+  /// aliases}, whose members replace those of `base`; null: none. Errors: invalid_field, also for a name that two have.
   [[nodiscard]] static Result<Templates> create(const SandboxSpec& base, const nlohmann::json& further);
 
   /// The template's spec, without name, owner, labels and lease; null if there is none of this name.

@@ -58,6 +58,7 @@ Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   SKIFF_CO_TRY(wanted.cwd, context.resolve(message.cwd));
   wanted.argv = std::move(message.argv);
   wanted.env.insert(kMark);
+  if (!context.asker && !agent.settings.e2b_home.empty()) wanted.env["HOME"] = agent.settings.e2b_home;
   for (const auto* variables : {&state.env, &message.envs}) {
     for (const auto& [name, value] : *variables) wanted.env.insert_or_assign(name, value);
   }

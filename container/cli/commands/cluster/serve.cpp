@@ -14,6 +14,7 @@
 #include "container/cli/cluster_accounts.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dev_key.hpp"
 #include "container/cli/flags/spec_flags.hpp"
 #include "container/cli/hosted_tenants.hpp"
 #include "container/cli/key_stores.hpp"
@@ -31,6 +32,8 @@
 namespace skiff::container {
 namespace {
 
+/// Resolvers of browsers and of systemd return loopback for each name below localhost (RFC 6761, 6.3).
+constexpr std::string_view kDevDomain = "skiff.localhost";
 constexpr std::size_t kLongestTemplates = std::size_t{1} << 20U;
 
 /// The first signal asks the server to stop; further ones end it at once, like any command. SIGHUP opens the audit log
@@ -81,7 +84,8 @@ class Serve final : public Invocation {
          .environment = "SKIFF_SERVE_TEMPLATES",
          .target = setting::Text{&templates_},
          .value = "FILE",
-         .help = "YAML file of templates, NAME: {image, env, pod}. The flags for new sandboxes define the template "
+         .help = "YAML file of templates, NAME: {image, env, pod, aliases}. The flags for new sandboxes define the "
+                 "template "
                  "`base`."},
         {.flag = "behind-proxy",
          .target = setting::Switch{&behind_proxy_},
@@ -97,6 +101,10 @@ class Serve final : public Invocation {
          .target = setting::Text{&audit_log_},
          .value = "FILE",
          .help = "File for the audit log, as JSON lines; - is standard output. SIGHUP opens it again, for rotation."},
+        {.flag = "dev",
+         .target = setting::Switch{&dev_},
+         .help = "To try the server on this machine: makes an API key, which ends with the server or after seven days, "
+                 "and prints the variables with which E2B's SDKs and skiff use it. Listens on loopback only."},
         {.flag = "drain-timeout",
          .target = setting::Duration{&drain_, 0ms, std::chrono::hours{1}},
          .value = "TIME",
@@ -109,6 +117,7 @@ class Serve final : public Invocation {
     raise_open_files();
     SKIFF_CO_TRY(auto templates, read_templates(arguments));
     std::string domain;
+    if (dev_ && domain_.empty()) domain_ = kDevDomain;
     if (!domain_.empty()) {
       SKIFF_CO_TRY(domain, serve::parse_domain(domain_));
     }
@@ -117,7 +126,7 @@ class Serve final : public Invocation {
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
     context.tell_notice(*driver);
     SKIFF_CO_TRY(auto ring, co_await keys->read());
-    if (ring.keys.empty())
+    if (ring.keys.empty() && !dev_)
       say("there are no API keys yet: `skiff key create NAME` creates one (" + keys->place() + ")");
     std::optional<ClusterAccounts> reviewer;
     std::optional<serve::AccountCache> accounts;
@@ -152,16 +161,26 @@ class Serve final : public Invocation {
                             .kept = most_open_files() / 8}};
     if (accounts) service.keys().accept(&*accounts);
     ServerSignals signals{context, audit.get()};
+    std::optional<DevKey> dev_key;
+    if (dev_) {
+      SKIFF_CO_TRY(dev_key, co_await DevKey::create(keys.get(), tenant_of(context, *driver)));
+    }
     std::exception_ptr failure;
     Result<> served;
     if (spans) spans->start();
+    if (dev_key) served = print(variables(dev_key->text(), listeners.front()->address().text()));
     try {
-      served = co_await serve::serve_until(signals.asked(), &service, std::move(listeners),
-                                           {.slots = slots, .drain_time = drain_});
+      if (served) {
+        served = co_await serve::serve_until(signals.asked(), &service, std::move(listeners),
+                                             {.slots = slots, .drain_time = drain_});
+      }
     } catch (...) {
       failure = std::current_exception();
     }
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    if (dev_key) {
+      if (const auto removed = co_await dev_key->remove(); !removed) say(removed.error().message);
+    }
     co_await tenants.close();
     if (spans) co_await spans->stop();
     if (failure) std::rethrow_exception(failure);
@@ -182,6 +201,19 @@ class Serve final : public Invocation {
                                         std::move(*configuration.settings));
   }
 
+  /// The variables of --dev, as lines for a shell.
+  static std::string variables(const std::string& key, const std::string& address) {
+    const std::string url = "http://" + address;
+    return "export E2B_API_KEY=" + key + " E2B_API_URL=" + url + " E2B_SANDBOX_URL=" + url +
+           "\nexport SKIFF_API_KEY=" + key + " SKIFF_URL=" + url + "\n";
+  }
+
+  static std::string tenant_of(Context& context, const Driver& driver) {
+    if (driver.name() == "local") return "default";
+    const auto cluster = context.cluster();
+    return cluster ? (*cluster)->namespace_name() : "default";
+  }
+
   Result<serve::Templates> read_templates(const SettingsTable::Arguments& arguments) const {
     SKIFF_TRY(auto base, spec_.spec({}, {}, arguments.given));
     nlohmann::json further;
@@ -196,13 +228,18 @@ class Serve final : public Invocation {
     std::vector<protocol::Address> addresses;
     for (const std::string& text : listen_) {
       SKIFF_TRY(auto address, protocol::Address::parse(text));
+      if (dev_ && (address.is_unix() || !address.is_loopback())) {
+        return fail(Errc::invalid_field, "--dev listens on a TCP port of loopback, not on " + text, "--listen");
+      }
       addresses.push_back(std::move(address));
     }
     std::vector<std::shared_ptr<protocol::Listener>> listeners;
     for (const protocol::Address& address : addresses) {
       SKIFF_TRY(auto listener, protocol::Listener::open(executor, address, protocol::any_address(address, addresses)));
       const std::string at = listener->address().text();
-      SKIFF_TRY_VOID(print("skiff serves on " + std::string{address.is_unix() ? "" : "http://"} + at + "\n"));
+      // With --dev the whole output is a script for a shell.
+      SKIFF_TRY_VOID(print(std::string{dev_ ? "# " : ""} + "skiff serves on " +
+                           std::string{address.is_unix() ? "" : "http://"} + at + "\n"));
       listeners.push_back(std::move(listener));
     }
     return listeners;
@@ -215,6 +252,7 @@ class Serve final : public Invocation {
   std::string audit_log_;
   std::chrono::milliseconds drain_{30'000};
   bool behind_proxy_ = false;
+  bool dev_ = false;
   bool service_accounts_ = false;
 };
 
@@ -227,7 +265,10 @@ Command serve_command() {
           .text =
               "E2B's SDKs create, use and remove sandboxes through this server, without a kubeconfig (docs/serve.md).\n"
               "\n"
-              "  export SKIFF_DRIVER=local\n"
+              "  skiff serve --dev --driver local\n"
+              "\n"
+              "prints the variables for a client. With keys of its own:\n"
+              "\n"
               "  export E2B_API_KEY=$(skiff key create me)\n"
               "  skiff serve --listen 127.0.0.1:7080",
           .traces_requests = true,

@@ -1,6 +1,7 @@
 #include "runtime/dialects/e2b/files/user_context.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,6 +37,13 @@ Result<Found> look_up(const std::string& name, const sessions::Credentials& own,
 bool needs_no_look(const std::string& name, const sessions::Credentials& own, const fs::Tree& tree,
                    const std::string& workdir) {
   return (name.empty() || name == own.name) && !may_be_in(tree, workdir) && !may_be_in(tree, own.home);
+}
+
+/// The files that clients of the dialect may use.
+Task<Result<std::shared_ptr<const fs::Tree>>> tree_of(Call* call, sessions::Session* session) {
+  if (!call->state.files) co_return co_await session->tree();
+  session->touch();
+  co_return *call->state.files;
 }
 
 }  // namespace
@@ -121,9 +129,14 @@ Task<Result<UserContext>> find_user(Call* call, std::string name) {
   Agent& agent = call->agent();
   SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
   call->request.session = session->id();
-  SKIFF_CO_TRY(auto tree, co_await session->tree());
+  SKIFF_CO_TRY(auto tree, co_await tree_of(call, session.get()));
   if (name.empty()) name = call->state.default_user;
-  const auto own = agent.supervisor.current_user.get();
+  std::shared_ptr<const sessions::Credentials> own = agent.supervisor.current_user.get();
+  if (const std::string& home = agent.settings.e2b_home; !home.empty()) {
+    auto changed = std::make_shared<sessions::Credentials>(*own);
+    changed->home = home;
+    own = std::move(changed);
+  }
   const std::string root = session->root();
   const std::string workdir = call->state.default_workdir;
   Found found{.user = *own, .base = root};

@@ -179,6 +179,40 @@ TEST(PodManifest, DialectsAreSpokenWhereTheirClientsLook) {
   EXPECT_EQ(variable_of_pod(pod_of(box()), "SKIFF_DIALECT"), "(none)");
 }
 
+/// The mount of the container at a path; null: none.
+json mount_at(const json& pod, const std::string& path) {
+  for (const json& mount : pod["spec"]["containers"][0]["volumeMounts"]) {
+    if (mount["mountPath"] == path) return mount;
+  }
+  return {};
+}
+
+TEST(PodManifest, ProgramsOfE2bHaveTheirHomeDirectory) {
+  SandboxSpec spec = box();
+  EXPECT_TRUE(mount_at(pod_of(spec), "/home/user").is_null()) << "only clients of E2B name it";
+  spec.pod.dialects = {"e2b"};
+  const json pod = pod_of(spec);
+  EXPECT_EQ(mount_at(pod, "/home/user"), (json{{"name", "home"}, {"mountPath", "/home/user"}}));
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_E2B_HOME"), "/home/user");
+  EXPECT_EQ(variable_of_pod(pod, "HOME"), "/home/user");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_ROOT"), "/workspace");
+  spec.env["HOME"] = "/root";
+  EXPECT_EQ(variable_of_pod(pod_of(spec), "HOME"), "/root");
+}
+
+TEST(PodManifest, TheHomeOfE2bIsKeptAsLongAsTheWorkspace) {
+  SandboxSpec spec = box();
+  spec.pod.dialects = {"e2b"};
+  spec.pod.volumes = {"1Gi:/workspace"};
+  const json workspace = mount_at(pod_of(spec), "/workspace");
+  EXPECT_EQ(mount_at(pod_of(spec), "/home/user"),
+            (json{{"name", workspace["name"]}, {"mountPath", "/home/user"}, {"subPath", "home"}}));
+  spec.pod.volumes = {"1Gi:/home/user"};
+  EXPECT_FALSE(mount_at(pod_of(spec), "/home/user").contains("subPath")) << "it has a volume of its own";
+  spec.pod.volumes = {"1Gi:/data"};
+  EXPECT_EQ(mount_at(pod_of(spec), "/home/user")["name"], "home");
+}
+
 TEST(PodManifest, ADialectPassesTheNetworkThatDeniesOthers) {
   SandboxSpec spec = box();
   spec.pod.dialects = {"sandboxd"};

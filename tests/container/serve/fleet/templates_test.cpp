@@ -27,6 +27,32 @@ TEST(Templates, ReplaceWhatTheBaseHas) {
   EXPECT_EQ(all->names(), "base, python");
 }
 
+TEST(Templates, HaveFurtherNames) {
+  const auto all =
+      Templates::create(base_spec(), {{"python", {{"image", "python:3"}, {"aliases", {"code-interpreter-v1", "py"}}}}});
+  ASSERT_TRUE(all) << all.error().message;
+  for (const char* name : {"python", "code-interpreter-v1", "py"}) {
+    ASSERT_NE(all->find(name), nullptr) << name;
+    EXPECT_EQ(all->find(name)->image, "python:3") << name;
+  }
+}
+
+TEST(Templates, ANameBelongsToOneTemplate) {
+  const nlohmann::json one{{"image", "a"}, {"aliases", {"shared"}}};
+  for (const nlohmann::json& wrong :
+       std::vector<nlohmann::json>{{{"a", one}, {"b", one}},
+                                   {{"a", one}, {"shared", {{"image", "b"}}}},
+                                   {{"a", {{"image", "a"}, {"aliases", {"a"}}}}},
+                                   {{"a", {{"image", "a"}, {"aliases", {"Not A Name"}}}}}}) {
+    const auto all = Templates::create(base_spec(), wrong);
+    ASSERT_FALSE(all) << wrong.dump();
+    EXPECT_EQ(all.error().code, Errc::invalid_field);
+  }
+  const auto base = Templates::create(base_spec(), {{"a", {{"image", "a"}, {"aliases", {"base"}}}}});
+  ASSERT_TRUE(base) << "the flags define base only if the file does not";
+  EXPECT_EQ(base->find("base")->image, "a");
+}
+
 TEST(Templates, LeaveToThePoolWhatTheyDoNotSay) {
   SandboxSpec base = base_spec();
   base.pod.agent_image = "agent:1";
