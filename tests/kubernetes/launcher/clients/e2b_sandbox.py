@@ -9,6 +9,13 @@ sandbox.files.write("notes/a.txt", "kept")
 assert sandbox.files.read("notes/a.txt") == "kept"
 assert sandbox.is_running()
 
+# Programs for E2B name these paths.
+assert sandbox.commands.run("pwd; echo $HOME; cd /workspace").stdout == "/home/user\n/home/user\n"
+for path in ("/home/user/hello.txt", "/tmp/hello.txt", "/workspace/hello.txt"):
+    assert sandbox.files.write(path, "hello").path == path
+    assert sandbox.commands.run(f"cat {path}").stdout == "hello"
+assert "hello.txt" in [one.name for one in sandbox.files.list("/home/user")]
+
 info = sandbox.get_info()
 assert info.sandbox_id == sandbox.sandbox_id and info.metadata == {"user": "a/b & c"}, info
 assert info.state == SandboxState.RUNNING and info.template_id == "kept", info
@@ -37,6 +44,7 @@ assert Sandbox.get_info(sandbox.sandbox_id).state == SandboxState.PAUSED
 assert not sandbox.is_running()
 woken = Sandbox.connect(sandbox.sandbox_id, timeout=600)
 assert woken.files.read("notes/a.txt") == "kept"
+assert woken.files.read("/home/user/hello.txt") == "hello" == woken.files.read("/workspace/hello.txt")
 assert woken.commands.run("echo $WHO").stdout == "me\n"
 assert woken.kill()
 try:
@@ -45,7 +53,7 @@ try:
 except NotFoundException:
     pass
 
-brief = Sandbox.create(timeout=600)
+brief = Sandbox.create(timeout=600, network={"allow_public_traffic": True})
 brief.files.write("a.txt", "lost with its Pod")
 try:
     brief.pause()
