@@ -48,7 +48,7 @@ ANSWERS = {
     "run my E2B program": "from e2b import Sandbox",
     "give out rights": "skiff token any --driver direct",
     "operate it": "The agent writes why it ends into",
-    "upgrade it": "Requests are also answered during helm upgrade",
+    "upgrade it": "Replicas are replaced one after the other",
     "know its limits": "--max-commands",
     "trust it with hostile code": "The container is the boundary",
     "find out what is wrong": "skiff doctor --serve",
