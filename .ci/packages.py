@@ -1,35 +1,26 @@
 """Makes what is published of programs that are built: `packages.py DIRECTORY ARCH...`, called by .ci/release.
 
-Archives, Debian packages, OCI image layouts, the Helm chart, the krew manifest, lists of components, checksums and a statement
-of provenance. Equal inputs make equal bytes: entries are sorted, belong to root, and have the date SOURCE_DATE_EPOCH."""
+Archives, Debian packages, OCI image layouts, the Helm chart, the krew manifest, packages for pip and npm, lists of components,
+checksums and a statement of provenance. Equal inputs make equal bytes (contents.py)."""
 
-import gzip
 import hashlib
 import importlib.machinery
 import importlib.util
-import io
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 
 import yaml
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
-VERSION = re.search(r"project\(skiff VERSION ([\d.]+)", (TOP / "CMakeLists.txt").read_text())[1]
-EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
+from contents import BUILDS, EPOCH, HOME, SUMMARY, TOP, VERSION, completions, documents, gzipped, program, tar_of
+from language_packages import npm, wheel
+
 CREATED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
-BUILDS = {"amd64": TOP / "build/release", "arm64": TOP / "build/release-arm64"}
-# Where the project is published; the owner says it (docs/releasing.md). RFC 2606: nobody can register a name below .invalid.
-HOME = os.environ.get("SKIFF_HOME_URL", "https://forge.invalid/skiff")
-SUMMARY = {"skiff": "creates sandboxes for AI agents, runs commands in them and removes them",
-           "skiffd": "runs commands for AI agents in a sandbox, over HTTP and WebSocket"}
 # Debian's names of licences, and SPDX's.
 SPDX = {"Apache-2.0": "Apache-2.0", "BSD-2-clause": "BSD-2-Clause", "BSD-2-Clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
         "BSD-3-google": "BSD-3-Clause", "Expat": "MIT", "LGPL-2+": "LGPL-2.0-or-later", "MIT": "MIT", "X11": "X11", "Zlib": "Zlib",
@@ -37,45 +28,7 @@ SPDX = {"Apache-2.0": "Apache-2.0", "BSD-2-clause": "BSD-2-Clause", "BSD-2-Claus
 OPENSSL_CERTIFICATES = "usr/lib/ssl/cert.pem"  # a static OpenSSL of Debian's looks for its authorities here
 
 
-def program(arch, name):
-    return (BUILDS[arch] / name).read_bytes()
-
-
 # --- archives ---
-
-def tar_of(files):
-    """A tar of {path: (bytes, mode)}, with the directories above; a value of None is a directory."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        parents = {str(parent) for path in files for parent in pathlib.PurePath(path).parents if str(parent) != "."}
-        for path in sorted(parents | set(files)):
-            entry = tarfile.TarInfo(path)
-            entry.mtime, entry.uname, entry.gname = EPOCH, "root", "root"
-            data, entry.mode = files[path] if files.get(path) else (None, 0o755)
-            if data is None:
-                entry.type = tarfile.DIRTYPE
-                archive.addfile(entry)
-            else:
-                entry.size = len(data)
-                archive.addfile(entry, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def gzipped(data):
-    return gzip.compress(data, 9, mtime=0)
-
-
-def completions():
-    def script(shell):
-        return subprocess.run([BUILDS["amd64"] / "skiff", "completion", shell], capture_output=True, check=True).stdout
-
-    return {"bash": script("bash"), "zsh": script("zsh"), "fish": script("fish")}
-
-
-def documents(dist):
-    return {"LICENSE": (TOP / "LICENSE").read_bytes(), "NOTICE": (TOP / "NOTICE").read_bytes(),
-            "skiff.1": (dist / "man/man1/skiff.1").read_bytes(), "skiffd.8": (dist / "man/man8/skiffd.8").read_bytes()}
-
 
 def archive(dist, arch):
     """Both programs with their documents, and beside it what a debugger needs of them."""
@@ -295,8 +248,10 @@ def main(dist, *arches):
         archive(dist, arch)
         for name in SUMMARY:
             debian_package(dist, arch, name)
+        wheel(dist, arch)
     for name in SUMMARY:
         image(dist, name, arches)
+    npm(dist, arches)
     chart(dist)
     krew(dist, arches)
     lists_of_components(dist)

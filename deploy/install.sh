@@ -2,6 +2,7 @@
 # Installs skiff and skiffd: curl -fsSL .../install.sh | sh
 #   SKIFF_VERSION=X.Y.Z  another version than the newest     SKIFF_PREFIX=DIR  another place than ~/.local
 #   SKIFF_FROM=URL       a directory with the files of a release, https://... or file:///...
+#   SKIFF_PUBLIC_KEY=FILE  verifies the signature of SHA256SUMS with that key, by openssl
 # It needs no root. It verifies the archive against SHA256SUMS, and changes nothing when that fails.
 set -eu
 
@@ -30,8 +31,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 get() { # get FILE: from the release, into $work
+  case $from in
+    file://*) cp "${from#file://}/$1" "$work/$1" 2>/dev/null || fail "$from/$1 can't be read"; return ;;
+  esac
   if command -v curl >/dev/null; then
-    curl -fsSL --proto '=https,file' --retry 2 -o "$work/$1" "$from/$1" || fail "$from/$1 can't be fetched"
+    curl -fsSL --proto '=https' --retry 2 -o "$work/$1" "$from/$1" || fail "$from/$1 can't be fetched"
   elif command -v wget >/dev/null; then
     wget -q -O "$work/$1" "$from/$1" || fail "$from/$1 can't be fetched"
   else
@@ -40,6 +44,14 @@ get() { # get FILE: from the release, into $work
 }
 
 get SHA256SUMS
+if [ -n "${SKIFF_PUBLIC_KEY:-}" ]; then
+  [ -r "$SKIFF_PUBLIC_KEY" ] || fail "SKIFF_PUBLIC_KEY: $SKIFF_PUBLIC_KEY can't be read"
+  command -v openssl >/dev/null || fail "openssl is needed to verify a signature"
+  get SHA256SUMS.sig
+  openssl base64 -d -A -in "$work/SHA256SUMS.sig" -out "$work/signature" &&
+    openssl dgst -sha256 -verify "$SKIFF_PUBLIC_KEY" -signature "$work/signature" "$work/SHA256SUMS" >/dev/null 2>&1 ||
+    fail "SHA256SUMS is not signed with $SKIFF_PUBLIC_KEY: nothing was installed"
+fi
 line=$(grep -E "^[0-9a-f]{64}  skiff-[0-9.]+-linux-$arch\.tar\.gz\$" "$work/SHA256SUMS") || fail "SHA256SUMS has no archive for $arch"
 archive=${line#*  }
 get "$archive"

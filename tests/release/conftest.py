@@ -3,4 +3,14 @@
 import pathlib
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+
+from made import make  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def dist(tmp_path_factory):
+    """What a release for amd64 consists of."""
+    return make(tmp_path_factory.mktemp("dist"), "amd64")

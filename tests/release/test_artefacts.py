@@ -7,37 +7,12 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import tarfile
 
 import pytest
 import yaml
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
-ENVIRONMENT = {"PATH": os.environ["PATH"], "SOURCE_DATE_EPOCH": "1764200000", "LC_ALL": "C.UTF-8"}
-
-
-def run(*command, **options):
-    return subprocess.run([str(word) for word in command], **{"capture_output": True, "text": True, "timeout": 120, **options})
-
-
-def make(directory):
-    skiff, skiffd = os.environ["SKIFF"], os.environ["SKIFFD"]
-    run(sys.executable, TREE / ".ci/man_pages.py", directory / "man", skiff, skiffd, "2026-11-27", check=True)
-    run(sys.executable, TREE / ".ci/packages.py", directory, "amd64", check=True, env=ENVIRONMENT)
-    shutil.move(directory / "man", directory.parent / f"{directory.name}-man")
-    return directory
-
-
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("dist"))
-
-
-def one(dist, pattern):
-    (file,) = dist.glob(pattern)
-    return file
+from made import SECONDS, TREE, make, one, run
 
 
 def test_checksums_and_provenance_name_every_file(dist):
@@ -53,12 +28,19 @@ def test_checksums_and_provenance_name_every_file(dist):
 def test_equal_inputs_make_equal_bytes(dist, tmp_path):
     again = tmp_path / "dist"
     again.mkdir()
-    assert (make(again) / "SHA256SUMS").read_text() == (dist / "SHA256SUMS").read_text()
+    assert (make(again, "amd64") / "SHA256SUMS").read_text() == (dist / "SHA256SUMS").read_text()
+
+
+@pytest.mark.parametrize("name", ["skiff", "skiffd", "skiff.debug", "skiffd.debug"])
+def test_no_path_of_this_machine_is_in_the_programs(name):
+    # Debian's headers are below /usr; ours have names that begin in the build directory.
+    named = re.findall(rb"(?<![\w./])/(?!usr/)[\w./+-]+\.[ch]pp\b", (pathlib.Path(os.environ["SKIFF"]).parent / name).read_bytes())
+    assert sorted(set(named)) == []
 
 
 def test_the_archive_holds_programs_that_run_and_their_documents(dist, tmp_path):
     with tarfile.open(one(dist, "skiff-*-linux-amd64.tar.gz")) as archive:
-        assert {(entry.uid, entry.uname, entry.mtime) for entry in archive} == {(0, "root", 1764200000)}
+        assert {(entry.uid, entry.uname, entry.mtime) for entry in archive} == {(0, "root", SECONDS)}
         archive.extractall(tmp_path)
     (base,) = tmp_path.iterdir()
     for name in "skiff", "skiffd":
@@ -97,6 +79,46 @@ def test_the_installer_changes_nothing_when_a_file_is_not_the_right_one(dist, tm
     done = run("sh", copy / "install.sh", env={"HOME": str(home), "PATH": os.environ["PATH"], "SKIFF_FROM": f"file://{copy}"})
     assert done.returncode == 1 and "nothing was installed" in done.stderr
     assert list(home.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def signed(dist, tmp_path_factory):
+    """A release that is signed, and the public key that its user has from elsewhere."""
+    folder = tmp_path_factory.mktemp("signed")
+    run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder / "key.pem", check=True)
+    copy = folder / "dist"
+    shutil.copytree(dist, copy)
+    assert run(TREE / ".ci/sign", folder / "key.pem", copy).returncode == 0
+    shutil.move(copy / "skiff.pub", folder)
+    return copy, folder / "skiff.pub"
+
+
+def install(directory, home, **variables):
+    home.mkdir()
+    return run("sh", directory / "install.sh", env={"HOME": str(home), "PATH": os.environ["PATH"], "SKIFF_FROM": f"file://{directory}", **variables})
+
+
+def test_the_installer_verifies_the_signature_with_a_key(signed, tmp_path):
+    directory, key = signed
+    done = install(directory, tmp_path / "home", SKIFF_PUBLIC_KEY=str(key))
+    assert done.returncode == 0 and (tmp_path / "home/.local/bin/skiff").exists(), done.stderr
+
+
+@pytest.mark.parametrize("change", ["other checksums", "another key", "a signature that is missing"])
+def test_the_installer_changes_nothing_when_the_signature_is_not_right(signed, tmp_path, change):
+    directory, key = tmp_path / "dist", tmp_path / "skiff.pub"
+    shutil.copytree(signed[0], directory)
+    shutil.copy(signed[1], key)
+    if change == "other checksums":
+        (directory / "SHA256SUMS").write_text((directory / "SHA256SUMS").read_text() + "0" * 64 + "  another\n")
+    elif change == "another key":
+        run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", tmp_path / "other.pem", check=True)
+        run("openssl", "pkey", "-in", tmp_path / "other.pem", "-pubout", "-out", key, check=True)
+    else:
+        (directory / "SHA256SUMS.sig").unlink()
+    done = install(directory, tmp_path / "home", SKIFF_PUBLIC_KEY=str(key))
+    assert done.returncode == 1 and ("nothing was installed" in done.stderr or "can't be read" in done.stderr), done.stderr
+    assert list((tmp_path / "home").iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="dpkg gives files to root")

@@ -1,0 +1,148 @@
+"""The packages `skiff-sandbox`, installed by the real pip and the real npm, and removed by them."""
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from made import QEMU, TREE, VERSION, architectures, make, one, run
+from package_registries import NpmRegistry
+from waiting import until
+
+sys.path.insert(0, str(TREE / "tests/clients"))
+import installed  # noqa: E402
+
+OFFLINE = ("--no-index", "--disable-pip-version-check", "--no-cache-dir", "--quiet")
+
+
+def says_hello(program, home):
+    """Runs a command in a sandbox, with both programs of one directory."""
+    home.mkdir(exist_ok=True)
+    done = run(program, "run", "--driver", "local", "--", "echo", "hello", env={"HOME": str(home), "PATH": f"{program.parent}:{os.defpath}"})
+    return (done.returncode, done.stdout) == (0, "hello\n"), done
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A release of all architectures that are built."""
+    return make(tmp_path_factory.mktemp("both"), *architectures())
+
+
+@pytest.fixture(scope="module")
+def virtual(tmp_path_factory):
+    """The directory of programs of an environment of Python's."""
+    folder = tmp_path_factory.mktemp("venv")
+    run("/usr/bin/python3", "-m", "venv", folder, check=True)
+    return folder / "bin"
+
+
+def test_pip_installs_the_programs_and_removes_them(both, virtual, tmp_path):
+    before = {path for path in virtual.parent.rglob("*")}
+    done = run(virtual / "pip", "install", *OFFLINE, f"--find-links={both}", "skiff-sandbox")
+    assert done.returncode == 0, done.stderr
+    assert run(virtual / "skiff", "version", env={}).stdout == f"skiff {VERSION}\n"
+    said, done = says_hello(virtual / "skiff", tmp_path / "home")
+    assert said, done
+    assert (virtual.parent / "share/man/man1/skiff.1").exists()
+    assert run(virtual / "pip", "check").returncode == 0
+    assert run(virtual / "pip", "uninstall", "--yes", "--quiet", "skiff-sandbox").returncode == 0
+    left = {path for path in virtual.parent.rglob("*")} - before
+    assert {path for path in left if not path.is_dir()} == set(), left
+
+
+@pytest.mark.parametrize("arch, platform", [("x86_64", "manylinux_2_17"), ("x86_64", "manylinux_2_36"), ("x86_64", "musllinux_1_2"),
+                                            ("aarch64", "manylinux_2_17"), ("aarch64", "musllinux_1_2")])
+def test_pip_chooses_the_wheel_of_the_platform(both, virtual, tmp_path, arch, platform):
+    if arch == "aarch64" and "arm64" not in architectures():
+        pytest.skip("build/release-arm64 is not built")
+    # Installers that know a platform know the older ones of its kind.
+    older = {"manylinux_2_36": ["manylinux_2_17"], "musllinux_1_2": ["musllinux_1_1"]}.get(platform, [])
+    flags = [f"--platform={name}_{arch}" for name in [platform, *older]]
+    done = run(virtual / "pip", "download", *OFFLINE, f"--find-links={both}", "--only-binary=:all:", *flags, f"--dest={tmp_path}", "skiff-sandbox")
+    assert done.returncode == 0, done.stderr
+    wheel = one(tmp_path, "*.whl")
+    assert f"_{arch}" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        rows = {row[0]: row for row in csv.reader(io.StringIO(archive.read(f"skiff_sandbox-{VERSION}.dist-info/RECORD").decode()))}
+        assert set(rows) == set(archive.namelist())
+        archive.extractall(tmp_path / "unpacked")
+    program = tmp_path / f"unpacked/skiff_sandbox-{VERSION}.data/scripts/skiff"
+    program.chmod(0o755)
+    if arch == "x86_64":
+        assert run(program, "version", env={}).stdout == f"skiff {VERSION}\n"
+    elif QEMU:
+        assert run(QEMU, program, "version", env={}).stdout == f"skiff {VERSION}\n"
+
+
+class Npm:
+    """npm and the node of .ci/python-tools.txt, with a prefix and a home of their own."""
+
+    def __init__(self, folder, registry):
+        self.prefix, self.environment = folder / "prefix", {**installed.with_node(), "HOME": str(folder), "npm_config_registry": registry.url}
+        self.program = self.prefix / "bin/skiff"
+        self.environment["PATH"] = f"{self.prefix}/bin:{self.environment['PATH']}"
+        script = installed.node().parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+        self.command = [installed.node(), script] if script.exists() else ["npm"]
+
+    def __call__(self, *words):
+        done = run(*self.command, *words, "--global", f"--prefix={self.prefix}", "--no-audit", "--no-fund", "--silent", env=self.environment)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout
+
+    def skiff(self, *words, **options):
+        return run(self.program, *words, env={**self.environment, **options})
+
+
+@pytest.fixture
+def registry(both):
+    with NpmRegistry(both) as served:
+        yield served
+
+
+@pytest.fixture
+def npm(registry, tmp_path):
+    return Npm(tmp_path, registry)
+
+
+@pytest.fixture(params=["in its place", "as a child"])
+def start(request, tmp_path):
+    """Variables with which node can put a program in its place, and with which it cannot, as before version 22.15."""
+    if request.param == "in its place":
+        return {}
+    (tmp_path / "without.js").write_text("delete process.execve;\n")
+    return {"NODE_OPTIONS": f"--require={tmp_path}/without.js"}
+
+
+def test_npm_installs_the_programs_and_removes_them(npm, start):
+    npm("install", "skiff-sandbox")
+    packages = {path.name for path in (npm.prefix / "lib/node_modules").rglob("skiff-sandbox*")}
+    assert packages == {"skiff-sandbox", "skiff-sandbox-linux-x64"}
+    told = npm.skiff("version", **start)
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"skiff {VERSION}\n", "")
+    hello = npm.skiff("run", "--driver", "local", "--", "sh", "-c", "echo hello; exit 7", **start)
+    assert (hello.returncode, hello.stdout) == (7, "hello\n"), hello.stderr
+    npm("uninstall", "skiff-sandbox")
+    assert [path for path in npm.prefix.rglob("*") if not path.is_dir() and ".package-lock" not in path.name] == []
+
+
+def test_a_program_of_npm_gets_signals_and_its_end_is_told(npm, start, tmp_path):
+    npm("install", "skiff-sandbox")
+    address = tmp_path / "agent.sock"
+    agent = subprocess.Popen([npm.prefix / "bin/skiffd", "--listen", f"unix:{address}", "--root", tmp_path],
+                             env={**npm.environment, **start, "SKIFF_TOKEN": "token-of-thirty-two-characters-00"}, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    until(address.exists, 60, "a socket")
+    agent.send_signal(signal.SIGTERM)
+    assert agent.wait(60) in (143, -signal.SIGTERM)
+
+
+def test_without_the_package_of_the_machine_it_says_what_is_missing(npm, registry):
+    del registry.files["skiff-sandbox-linux-x64"]  # an optional package may be missing
+    npm("install", "skiff-sandbox")
+    told = npm.skiff("version")
+    assert told.returncode == 1 and "skiff-sandbox-linux-x64 is not installed" in told.stderr
