@@ -17,7 +17,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 # Older versions, and generators that take long.
 NOT_IN_THE_GATE = {"browser/next", "e2b/middle", "e2b/older", "generated/dotnet", "generated/older", "generated/openapi_generator",
                    "generated/openapi_generator_middle", "generated/openapi_generator_older",
-                   "generated/openapi_python_client_older", "go/older", "helm/go",
+                   "generated/openapi_python_client_older", "go/older", "helm/go", "krew/go",
                    "kubebox/kubebox_0_0_14", "mcp/older", "mcp/oldest", "oapi_codegen/older", "python_runtime/before_1_0",
                    "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/older_langchain",
                    "python_runtime/router", "sandboxd/middle", "sandboxd/oldest"}

@@ -12,5 +12,5 @@ from made import make  # noqa: E402
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory):
-    """What a release for amd64 consists of."""
+    """A release for amd64."""
     return make(tmp_path_factory.mktemp("dist"), "amd64")

@@ -58,7 +58,7 @@ def test_the_debian_packages(root, untouched):
     works(root)
     succeeds(root("dpkg", "--purge", "skiff", "skiffd"))
     assert root("dpkg", "--audit").stdout == "" and root("dpkg-query", "--show", "skiff").returncode == 1
-    # What dpkg keeps of what it did: its log, and its lists in another order.
+    # dpkg keeps a log of what it did, and its lists in another order.
     succeeds(root("sh", "-c", "rm -r /var/lib/dpkg /var/log && mv /tmp/dpkg /var/lib/ && mv /tmp/log /var/"))
 
 
