@@ -43,7 +43,7 @@ def tar_of(files):
 
 
 def gzipped(data):
-    return gzip.compress(data, 9, mtime=0)
+    return gzip.compress(data, 6, mtime=0)
 
 
 def completions():

@@ -1,4 +1,5 @@
-"""The packages `skiff-sandbox` for pip and npm: both programs, and nothing else that runs.
+"""The packages `skiff-sandbox` for pip and npm: both programs, and nothing else that runs. `language_packages.py DIRECTORY ARCH...`
+writes them alone.
 
 Installers choose the package of their architecture: pip by the wheel's tags, npm by `os` and `cpu` of the packages that the
 package `skiff-sandbox` names as optional ones."""
@@ -7,6 +8,8 @@ import base64
 import hashlib
 import io
 import json
+import pathlib
+import sys
 import time
 import zipfile
 
@@ -34,7 +37,7 @@ def zip_of(files):
     """A zip of {path: (bytes, mode)}, in the order given."""
     buffer = io.BytesIO()
     date = time.gmtime(max(EPOCH, FIRST_DOS_DATE))[:6]
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for path, (data, mode) in files.items():
             entry = zipfile.ZipInfo(path, date)
             entry.create_system, entry.compress_type = 3, zipfile.ZIP_DEFLATED  # Unix, whose modes are kept
@@ -89,3 +92,13 @@ def npm(dist, arches):
     write_npm(dist, {"name": NAME, "description": DESCRIPTION, "bin": {name: f"bin/{name}" for name in SUMMARY}, "engines": {"node": ">=18"},
                      "optionalDependencies": {f"{NAME}-linux-{NODE_ARCH[arch]}": VERSION for arch in arches}},
               files | {"start.js": (starter, 0o644)})
+
+
+def main(dist, *arches):
+    for arch in arches:
+        wheel(dist, arch)
+    npm(dist, arches)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), *sys.argv[2:])

@@ -17,8 +17,8 @@ import time
 
 import yaml
 
+import language_packages
 from contents import BUILDS, EPOCH, HOME, SUMMARY, TOP, VERSION, completions, documents, gzipped, program, tar_of
-from language_packages import npm, wheel
 
 CREATED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
 # Debian's names of licences, and SPDX's.
@@ -248,10 +248,9 @@ def main(dist, *arches):
         archive(dist, arch)
         for name in SUMMARY:
             debian_package(dist, arch, name)
-        wheel(dist, arch)
     for name in SUMMARY:
         image(dist, name, arches)
-    npm(dist, arches)
+    language_packages.main(dist, *arches)
     chart(dist)
     krew(dist, arches)
     lists_of_components(dist)

@@ -25,7 +25,7 @@ USER = 1000
 def debian(release):
     def make(path):
         # In a mount namespace of its own: what mmdebstrap mounts and unmounts must never reach this machine's /proc.
-        run("unshare", "--mount", "mmdebstrap", "--quiet", "--variant=essential", release, path, check=True, timeout=600)
+        run("unshare", "--mount", "mmdebstrap", "--quiet", "--variant=essential", release, path, check=True)
     return make
 
 

@@ -29,8 +29,8 @@ def says_hello(program, home):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """A release of all architectures that are built."""
-    return make(tmp_path_factory.mktemp("both"), *architectures())
+    """The packages of all architectures that are built."""
+    return make(tmp_path_factory.mktemp("both"), *architectures(), script="language_packages.py")
 
 
 @pytest.fixture(scope="module")
