@@ -9,7 +9,7 @@ from serving import Server
 
 
 def variables(server):
-    """What a shell has after it ran the lines that the server prints after its first one."""
+    """The variables of a shell that has run the lines which the server prints after its first one."""
     script = b"".join(server.process.stdout.readline() for _ in range(2))
     told = subprocess.run(["env", "-i", "/bin/sh", "-c", script.decode() + "env"], capture_output=True, text=True, check=True)
     return dict(line.split("=", 1) for line in told.stdout.splitlines())
