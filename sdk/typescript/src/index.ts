@@ -1,0 +1,14 @@
+export { Command, type CommandDetails, type WaitOptions } from "./command.js";
+export type { Data } from "./body.js";
+export type { Duration } from "./durations.js";
+export type { Change, EditedFile, FileEntry, Found, Match } from "./entries.js";
+export { SkiffError } from "./errors.js";
+export { Files, type EditOptions, type GlobOptions, type GrepOptions, type WriteOptions } from "./files.js";
+export type { FollowOptions } from "./follow.js";
+export type { ConnectOptions, CreateOptions, PlaceOptions, SandboxDetails } from "./options.js";
+export { type Cause, type Event, type Exit, type Gap, Output, type Result } from "./results.js";
+export { Sandbox } from "./sandbox.js";
+export { Session } from "./session.js";
+export type { Condition, Limits, ListeningPort, RunOptions, SessionOptions, StartOptions } from "./requests.js";
+export { Terminal, type TerminalOptions } from "./terminal.js";
+export { Watch, type WatchOptions } from "./watch.js";

