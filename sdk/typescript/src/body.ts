@@ -8,9 +8,12 @@ export type Data =
   | Iterable<Uint8Array | string>
   | AsyncIterable<Uint8Array | string>;
 
+/** What `fetch` sends as it is. (Types of Node have no name for it.) */
+export type Sendable = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>;
+
 /** A body of a request, and whether it can be made more than once. */
 export interface Body {
-  make: () => BodyInit;
+  make: () => Sendable;
   repeat: boolean;
 }
 
@@ -19,7 +22,7 @@ export interface Body {
  */
 export async function bodyOf(data: Data): Promise<Body> {
   if (typeof data === "string" || data instanceof Uint8Array || data instanceof ArrayBuffer || data instanceof Blob) {
-    return { make: () => data as BodyInit, repeat: true };
+    return { make: () => data, repeat: true };
   }
   const stream = data instanceof ReadableStream ? data : streamOf(data);
   if (!canSendStreams()) {

@@ -161,7 +161,7 @@ export class Command implements AsyncIterable<Event> {
       method: "POST",
       path: `${this.path}/stdin`,
       query: { offset: this.stdinOffset, eof: eof || undefined },
-      body: () => bytes as BodyInit,
+      body: () => bytes,
       repeat: true,
       attemptMs: milliseconds(options.timeout ?? "5m"),
       signal: options.signal,

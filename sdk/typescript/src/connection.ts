@@ -1,3 +1,4 @@
+import type { Sendable } from "./body.js";
 import { problemOf, SkiffError } from "./errors.js";
 import { asSkiffError, Retries } from "./retries.js";
 import { Deadline } from "./waits.js";
@@ -20,7 +21,7 @@ export interface Request {
   /** A value that is sent as JSON. */
   json?: unknown;
   /** A body that is sent as it is, made anew for each attempt. */
-  body?: () => BodyInit;
+  body?: () => Sendable;
   /** Whether the request may be sent again when its answer was lost. */
   repeat: boolean;
   /** Changes the JSON value of a repeated request. */
@@ -146,7 +147,7 @@ export class Connection {
       init.body = JSON.stringify(repeated && request.again ? request.again(request.json) : request.json);
     } else if (request.body) {
       headers["Content-Type"] ??= "application/octet-stream";
-      init.body = request.body();
+      init.body = request.body() as BodyInit;
       if (init.body instanceof ReadableStream) init.duplex = "half";
     }
     return fetch(this.base + request.path + queryOf(request.query), init);

@@ -142,7 +142,7 @@ export class Files {
         await this.send(
           "PATCH",
           path,
-          { make: () => bytes as BodyInit, repeat: true },
+          { make: () => bytes, repeat: true },
           true,
           query,
           {},

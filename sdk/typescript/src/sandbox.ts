@@ -98,7 +98,8 @@ export class Sandbox extends Session {
 
   /**
    * A request to the HTTP server on a port of the sandbox, also on loopback there. As the platform's `fetch`, without
-   * redirects: any status is an answer. Needs the scope `ports`. `/v1/ports/{port}/{path}`.
+   * redirects: any status is an answer. Needs the scope `ports`. Not from pages of another origin than the agent's.
+   * `/v1/ports/{port}/{path}`.
    */
   fetch(port: number, path = "/", init: RequestInit = {}): Promise<Response> {
     return this.connection.plain(`/v1/ports/${port}/${path.replace(/^\//, "")}`, init, this.host.portCredential);
