@@ -1,0 +1,44 @@
+"""Connections that are cut at random: ten seconds in the gate, ten minutes at night. SEED repeats a run's places."""
+
+import json
+import os
+import random
+import subprocess
+
+import pytest
+
+import installed
+from random_cuts import RandomCuts
+
+SECONDS = 600 if os.environ.get("SKIFF_NIGHTLY") == "1" else 10
+
+
+def cut(package, seed, port, tmp_path, **variables):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SKIFF")}
+    with RandomCuts(("127.0.0.1", port), seed) as proxy:
+        environment = {**kept, "HOME": str(tmp_path), "NODE_DISABLE_COMPILE_CACHE": "1", "SECONDS": str(SECONDS),
+                       "SKIFF_URL": proxy.url, **variables}
+        done = subprocess.run([installed.node(), "cuts.mjs"], cwd=package, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=SECONDS + 600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    work = ", ".join(f"{one['case']} {one['done']}" for one in told)
+    print(f"seed {seed}: {proxy.cuts} cuts in {SECONDS} s; {work}")
+    failures = "\n".join(f"{one['case']}: {one['failure']}" for one in told if one["failure"])
+    assert not failures, f"seed {seed}, {proxy.cuts} cuts:\n{failures}"
+    assert len(told) == 8 and proxy.cuts > 0
+
+
+@pytest.fixture
+def seed():
+    return int(os.environ.get("SEED") or random.randrange(10**9))
+
+
+def test_nothing_is_lost_or_done_twice_at_an_agent(package, agent, seed, tmp_path):
+    cut(package, seed, agent.port, tmp_path, SKIFF_TOKEN=agent.token, DIRECT_URL=agent.url)
+
+
+def test_nothing_is_lost_or_done_twice_at_a_server(package, server, key, seed, tmp_path):
+    port = int(server.url.rpartition(":")[2])
+    cut(package, seed, port, tmp_path, SKIFF_API_KEY=key, DIRECT_URL=server.url)
+    assert server.request("GET", "/v1/sandboxes", key=key).json()["items"] == []
