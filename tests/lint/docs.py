@@ -11,8 +11,8 @@ FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 MAKE = re.compile(r"(?:^|`|&& )make ([a-z][a-z-]*)", re.M)
 TARGET = re.compile(r"^([a-z][a-z -]*):", re.M)
 # A file of ours named in running text or a comment: only below directories that are ours, so that /etc/passwd is not meant.
-NAMED = re.compile(r"(?<![\w/.-])((?:base|protocol|fs|sessions|runtime|container|tests|docs|deploy|examples|bench|\.ci)/"
-                   r"[\w./-]*\w\.(?:cpp|hpp|c|py|md|sh|yaml|json|proto))(?![\w/*])")
+NAMED = re.compile(r"(?<![\w/.-])((?:base|protocol|fs|sessions|runtime|container|tests|docs|deploy|examples|bench|sdk|\.ci)/"
+                   r"[\w./-]*\w\.(?:cpp|hpp|c|py|md|sh|ts|yaml|json|proto))(?![\w/*])")
 ADR = re.compile(r"docs/adr/(\d{4})(?![\w-]*\.md)")
 
 
@@ -43,14 +43,14 @@ def check(root):
     makefile = root / "Makefile"
     targets = set(" ".join(TARGET.findall(makefile.read_text())).split()) if makefile.exists() else set()
     documents = [path.relative_to(root) for path in sorted(root.glob("*.md"))]
-    documents += tree.files(root, ["docs", "deploy", "examples", "bench", "tests"], (".md",))
+    documents += tree.files(root, ["docs", "deploy", "examples", "bench", "sdk", "tests"], (".md",))
     for path in documents:
         text = (root / path).read_text()
         yield from broken_links(root, path, text)
         for name in MAKE.findall(text):
             if name not in targets:
                 yield f"{path}: `make {name}`: there is no such target"
-    code = tree.files(root, [*tree.LAYERS, "tests", "bench", "deploy", "examples"], (".cpp", ".hpp", ".c", ".py", ".yaml", ".txt"))
+    code = tree.files(root, [*tree.LAYERS, "tests", "bench", "deploy", "examples", "sdk"], (".cpp", ".hpp", ".c", ".py", ".ts", ".yaml", ".txt"))
     for path in [*documents, *code]:
         if path.parts[:2] == ("tests", "lint"):
             continue

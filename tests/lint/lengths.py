@@ -1,10 +1,11 @@
-"""One concept a file: a .cpp ends within 500 lines, a header shows its interface within 300. One protocol a dialect: beside what
+"""One concept a file: a source file ends within 500 lines, a header shows its interface within 300. One protocol a dialect: beside what
 its protocol consists of it has at most 1,200 lines of code (docs/adr/0021-dialects.md)."""
 
 import tree
 
-LIMITS = {".cpp": 500, ".c": 500, ".hpp": 300, ".py": 500}
+LIMITS = {".cpp": 500, ".c": 500, ".hpp": 300, ".py": 500, ".ts": 500}
 DIALECT = 1200
+GENERATED = "sdk/typescript/src/schemas.ts"
 # Tables and forms of a protocol, by the beginnings of their files' names.
 FORMS = {
     "e2b": ("access", "connect_error", "entry_info", "gunzip", "messages", "rpc", "user_context"),
@@ -18,12 +19,12 @@ def code_lines(text):
 
 
 def check(root):
-    folders = [*tree.LAYERS, "bench", "tests", ".ci"]
+    folders = [*tree.LAYERS, "bench", "sdk", "tests", ".ci"]
     dialects = {}
     for path in tree.files(root, folders, LIMITS):
         text = (root / path).read_text(errors="replace")
         lines = text.count("\n")
-        if lines > LIMITS[path.suffix]:
+        if lines > LIMITS[path.suffix] and str(path) != GENERATED:
             yield f"{path}: {lines} lines, more than {LIMITS[path.suffix]}: more than one concept?"
         if path.parts[:2] == ("runtime", "dialects") and len(path.parts) > 3:
             if not path.name.startswith(FORMS.get(path.parts[2], ())):

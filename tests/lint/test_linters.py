@@ -113,9 +113,11 @@ def test_a_mirrored_tree_is_fine(lint):
 
 
 def test_a_file_that_is_too_long_is_found(lint):
-    assert lint("lengths", {"base/a.cpp": "\n" * 501, "base/b.cpp": "\n" * 500, "base/c.hpp": "\n" * 301}) == [
+    assert lint("lengths", {"base/a.cpp": "\n" * 501, "base/b.cpp": "\n" * 500, "base/c.hpp": "\n" * 301,
+                            "sdk/typescript/src/d.ts": "\n" * 501}) == [
         "base/a.cpp: 501 lines, more than 500: more than one concept?",
-        "base/c.hpp: 301 lines, more than 300: more than one concept?"]
+        "base/c.hpp: 301 lines, more than 300: more than one concept?",
+        "sdk/typescript/src/d.ts: 501 lines, more than 500: more than one concept?"]
 
 
 def test_dialects_that_grew_too_large_are_found(lint):
@@ -157,6 +159,13 @@ def test_comments_without_a_subject_are_found(lint):
     assert lint("words", {"fs/a.hpp": text}) == [
         f'fs/a.hpp:{line}: a comment begins with "{start}": begin with its subject or a verb'
         for line, start in ((1, "Of"), (2, "What is"), (3, "Whoever"), (5, "Those"), (8, "One that"))]
+
+
+def test_comments_of_typescript_without_a_subject_are_found(lint):
+    text = "/** Of the file. */\nlet a: number; // Whoever asks.\n/**\n * The owner.\n */\nlet b = `/v1/${a}`; // What it is\n"
+    assert lint("words", {"sdk/typescript/src/a.ts": text}) == [
+        f'sdk/typescript/src/a.ts:{line}: a comment begins with "{start}": begin with its subject or a verb'
+        for line, start in ((1, "Of"), (2, "Whoever"))]
 
 
 def test_words_and_headless_comments_of_tests_in_python_are_found(lint):

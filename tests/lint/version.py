@@ -7,7 +7,7 @@ import tree
 
 PROJECT = re.compile(r"^project\(\w+ VERSION (\d+\.\d+\.\d+)\b", re.M)
 SUFFIXES = (".cpp", ".hpp", ".c", ".py", ".md", ".txt", ".yaml", ".json", ".ts", ".sh", "")
-FOLDERS = (*tree.LAYERS, "deploy", "docs", "examples", "tests", "bench", ".ci")
+FOLDERS = (*tree.LAYERS, "deploy", "docs", "examples", "sdk", "tests", "bench", ".ci")
 
 
 def check(root):

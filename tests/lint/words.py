@@ -18,7 +18,7 @@ NAMES = {'"folder"'}
 CODE = re.compile(r'`[^`]*`|"folder"')
 
 # A comment begins with its subject or a verb, in every directory.
-HEADLESS = re.compile(r"(///<|///|//)\s*((?:Of|Who|Whoever|Whose|Whom|Those|One that|What is|The same)\b)")
+HEADLESS = re.compile(r"(///<|///|//|/\*\*)\s*((?:Of|Who|Whoever|Whose|Whom|Those|One that|What is|The same)\b)")
 HEADLESS_PYTHON = re.compile(r"(?:Of|Who|Whoever|Those|One that|What)\b")
 
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comments
@@ -73,7 +73,7 @@ def breaches(text):
 
 def check(root):
     documents = [path.relative_to(root) for path in sorted(root.glob("*.md"))]
-    for path in [*documents, *tree.files(root, ["docs", "deploy", "examples"], (".md",))]:
+    for path in [*documents, *tree.files(root, ["docs", "deploy", "examples", "sdk"], (".md",))]:
         for number, line in enumerate((root / path).read_text().splitlines(), 1):
             for breach in breaches(line):
                 yield f"{path}:{number}: {breach}"
@@ -82,7 +82,8 @@ def check(root):
             if sentence not in NAMES:
                 for breach in breaches(sentence):
                     yield f"{path}:{number}: {breach}"
-    for path in tree.files(root, [*tree.LAYERS, "bench", "tests"], tree.SOURCES):
+    commented = tree.files(root, [*tree.LAYERS, "bench", "tests"], tree.SOURCES) + tree.files(root, ["sdk"], (".ts",))
+    for path in commented:
         for number, start in headless((root / path).read_text()):
             yield f'{path}:{number}: a comment begins with "{start}": begin with its subject or a verb'
     for path in tree.files(root, ["tests"], (".py",)):

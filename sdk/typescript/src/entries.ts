@@ -3,7 +3,7 @@ import type { components } from "./schemas.js";
 
 type Schemas = components["schemas"];
 
-/** What is known of a file, a directory or a link. */
+/** A file, a directory or a link. */
 export interface FileEntry {
   /** Below the root of the session, in the form of the requested path. */
   readonly path: string;
@@ -16,7 +16,7 @@ export interface FileEntry {
   readonly uid: number;
   readonly gid: number;
   readonly modifiedAt: Date;
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   readonly target: string | undefined;
   /** Changes with the content. */
   readonly etag: string | undefined;
@@ -58,7 +58,7 @@ export interface Change {
   /** `overflow`: changes were lost, list the directory again. */
   readonly type: Exclude<Schemas["WatchEventType"], "watching">;
   readonly path: string;
-  /** Of `renamed`: the path before. */
+  /** The path before, with `renamed`. */
   readonly from: string | undefined;
   readonly isDirectory: boolean;
   /** `watch({ cursor })` continues behind this change. */

@@ -198,7 +198,7 @@ export class Files {
     return found(items, { unreadable });
   }
 
-  /** What is known of a path; a link at its end is not followed. `GET .../files:stat`. */
+  /** The entry at a path; a link at its end is not followed. `GET .../files:stat`. */
   async stat(path: string, options: SignalOption = {}): Promise<FileEntry> {
     const [item] = (await this.get<Schemas["FileResults"]>(":stat", { path: [path] }, options.signal)).items;
     if (item?.error || !item) {

@@ -1,4 +1,4 @@
-"""What people do with skiff-sandbox at an agent, at a server and with the program skiff, in each runtime."""
+"""The same work with skiff-sandbox at an agent, at a server and with the program skiff, in each runtime."""
 
 import os
 
