@@ -2,6 +2,7 @@ import { Connection } from "./connection.js";
 import { milliseconds, optionalMilliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
 import type { Host } from "./host.js";
+import { newId } from "./ids.js";
 import { type CreateOptions, type Place, type PlaceOptions, refuse, type SandboxDetails } from "./options.js";
 import type { components } from "./schemas.js";
 
@@ -14,7 +15,7 @@ const ONLY_OF_SERVERS =
 /** A new session with a directory of its own, below the root of the agent. */
 export async function createAtAgent(place: Agent, options: CreateOptions): Promise<Host> {
   refuse(options, ["template", "ttl", "onEnd", "network", "image", "flags"], ONLY_OF_SERVERS);
-  const id = options.name ?? `box-${crypto.randomUUID().slice(0, 13)}`;
+  const id = options.name ?? newId("box");
   const host = new AgentHost(place, id, options, true);
   const json: Schemas["SessionRequest"] = { root: id, env: options.env ?? {}, labels: options.labels ?? {} };
   const idle = optionalMilliseconds(options.idleTtl);
@@ -30,7 +31,10 @@ export async function createAtAgent(place: Agent, options: CreateOptions): Promi
     };
     await host.connection.json<Schemas["Session"]>(request);
   } else {
-    await host.connection.json({ method: "PUT", path: host.path, json, repeat: true, signal: options.signal });
+    const request = { method: "PUT", path: host.path, json, repeat: true, signal: options.signal };
+    const status = await host.connection.exchange(request, async (response) => response.status);
+    // A repeated request finds what the first one made. A name of this program's own is always new.
+    host.isNew = status === 201 || options.name === undefined;
   }
   return host;
 }
@@ -53,7 +57,7 @@ class AgentHost implements Host {
     private readonly place: Agent,
     readonly id: string,
     options: PlaceOptions,
-    private readonly hasOwnRoot: boolean,
+    public isNew: boolean,
   ) {
     const credential = async (): Promise<Record<string, string>> =>
       place.token ? { Authorization: `Bearer ${place.token}` } : {};
@@ -72,19 +76,15 @@ class AgentHost implements Host {
     this.place.token ? { "X-Skiff-Token": this.place.token } : {};
 
   async details(signal?: AbortSignal): Promise<SandboxDetails> {
-    const shown = await this.connection.json<Schemas["Session"]>({
-      method: "GET",
-      path: this.path,
-      repeat: true,
-      signal,
-    });
-    const { id, labels } = shown;
-    return { id, state: "running", reason: "", labels, createdAt: new Date(shown.created_at), expiresAt: undefined };
+    const { id, labels, created_at } = await this.show(signal);
+    return { id, state: "running", reason: "", labels, createdAt: new Date(created_at), expiresAt: undefined };
   }
 
   async remove(signal?: AbortSignal): Promise<void> {
-    const query = { purge: this.hasOwnRoot || undefined };
     try {
+      // `create` gives a session a directory of its name; another directory may be that of others, too.
+      const { root } = await this.show(signal);
+      const query = { purge: root.endsWith(`/${this.id}`) };
       await this.connection.json({ method: "DELETE", path: this.path, query, repeat: true, signal });
     } catch (error) {
       if (!(error instanceof SkiffError && error.code === "session_not_found")) throw error;
@@ -104,6 +104,10 @@ class AgentHost implements Host {
   }
 
   close(): void {}
+
+  private show(signal: AbortSignal | undefined): Promise<Schemas["Session"]> {
+    return this.connection.json({ method: "GET", path: this.path, repeat: true, signal });
+  }
 }
 
 async function unsupported(name: string, more = ""): Promise<never> {

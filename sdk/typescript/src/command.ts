@@ -90,7 +90,8 @@ export class Command implements AsyncIterable<Event> {
 
   /**
    * Sends a signal by name ("INT", "HUP", ...), and returns at once. `target`: by default the whole tree for KILL and
-   * TERM, the group for INT and QUIT, else the main process. `POST .../signal`. Throws `command_ended` after its end.
+   * TERM, the group for INT and QUIT, else the main process. `POST .../signal`. Throws `command_ended` after its end,
+   * `connection_failed` if it may have been sent: a signal is not repeated.
    */
   async signal(
     signal: string,
@@ -101,7 +102,7 @@ export class Command implements AsyncIterable<Event> {
       method: "POST",
       path: `${this.path}/signal`,
       json: body,
-      repeat: true,
+      repeat: false,
       signal: options.signal,
     });
   }
@@ -115,7 +116,7 @@ export class Command implements AsyncIterable<Event> {
   async kill(options: WaitOptions & { grace?: Duration } = {}): Promise<Exit> {
     const grace = milliseconds(options.grace ?? 0);
     const json: Schemas["SignalRequest"] = {
-      // CONT harms nothing; the escalation ends the tree and looks whether a process is left, which a plain KILL does not.
+      // CONT harms nothing. The escalation ends the tree and looks whether a process is left; a plain KILL does not.
       signal: grace > 0 ? "TERM" : "CONT",
       target: "tree",
       escalate_after_ms: grace,
@@ -163,7 +164,7 @@ export class Command implements AsyncIterable<Event> {
       query: { offset: this.stdinOffset, eof: eof || undefined },
       body: () => bytes,
       repeat: true,
-      attemptMs: milliseconds(options.timeout ?? "5m"),
+      wholeMs: milliseconds(options.timeout ?? "5m"),
       signal: options.signal,
     });
   }

@@ -28,6 +28,8 @@ export interface Request {
   again?: (json: unknown) => unknown;
   /** Milliseconds for one attempt. */
   attemptMs?: number;
+  /** Milliseconds for all attempts; after that `timeout` is thrown. */
+  wholeMs?: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -58,12 +60,16 @@ export class Connection {
   /** Sends a request, and reads its answer as a part of the attempt. */
   async exchange<T>(request: Request, read: (response: Response) => Promise<T>): Promise<T> {
     const retries = new Retries(this.retryMs, request.signal);
+    const until = Date.now() + (request.wholeMs ?? Infinity);
     for (;;) {
       const deadline = new Deadline(request.signal);
       try {
-        deadline.within(request.attemptMs ?? ATTEMPT_MS);
+        deadline.within(Math.min(request.attemptMs ?? request.wholeMs ?? ATTEMPT_MS, until - Date.now()));
         return await read(await this.send(request, deadline.signal, retries.failed));
       } catch (error) {
+        if (deadline.expired && Date.now() >= until) {
+          throw new SkiffError("timeout", `${nameOf(request)} took longer than ${request.wholeMs} ms`);
+        }
         if (!request.repeat && !(error instanceof SkiffError)) {
           request.signal?.throwIfAborted();
           throw asSkiffError(error, `${nameOf(request)} may have been carried out`);

@@ -91,11 +91,12 @@ export class Files {
         const length = response.headers.get("Content-Length");
         if (length !== null) size = at + Number(length);
         etag = response.headers.get("ETag") ?? undefined;
-        retries.succeeded();
+        retries.opened();
       };
       try {
         const request = { method: "GET", path: this.at(path), headers, repeat: true, signal: options.signal };
         for await (const piece of this.connection.pieces(request, opened)) {
+          retries.succeeded();
           at += piece.length;
           yield piece;
         }
@@ -139,15 +140,7 @@ export class Files {
     const query = { append: true, offset: before };
     try {
       return entryOf(
-        await this.send(
-          "PATCH",
-          path,
-          { make: () => bytes, repeat: true },
-          true,
-          query,
-          {},
-          options.signal,
-        ),
+        await this.send("PATCH", path, { make: () => bytes, repeat: true }, true, query, {}, options.signal),
       );
     } catch (error) {
       // The answer to an append that was made is lost: the repeated one finds the file longer by these bytes.

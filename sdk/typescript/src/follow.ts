@@ -34,7 +34,8 @@ export async function* follow(
     try {
       const query = { follow: true, lossless: options.lossless ?? true, from };
       const request = { method: "GET", path, query, repeat: true, signal: options.signal };
-      for await (const line of connection.lines(request, () => retries.succeeded())) {
+      for await (const line of connection.lines(request, () => retries.opened())) {
+        retries.succeeded();
         const event = eventOf(JSON.parse(line) as WireEvent);
         if (!event) continue;
         if (event.type !== "exit") from = event.next;
@@ -58,6 +59,8 @@ function eventOf(wire: WireEvent): Event | undefined {
     case "exit":
       return exitOf(wire);
     case "error":
+      // The token has expired: the next request has a new one, or is refused.
+      if (wire.code === "unauthenticated") throw new Error("the token has expired");
       throw new SkiffError(wire.code ?? "internal", wire.detail ?? "the stream failed", { field: wire.field });
     default:
       return undefined;

@@ -7,6 +7,8 @@ export interface Host {
   /** To the agent of the sandbox. */
   readonly connection: Connection;
   readonly sessionId: string;
+  /** True if it was made just now, and not found. */
+  readonly isNew: boolean;
   /** Header fields that admit requests to applications on ports, and leave Authorization to these. */
   readonly portCredential: Credential;
   details(signal?: AbortSignal): Promise<SandboxDetails>;

@@ -5,6 +5,7 @@ import { Connection } from "./connection.js";
 import { milliseconds, optionalMilliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
 import type { Host } from "./host.js";
+import { newId } from "./ids.js";
 import {
   type ConnectOptions,
   type CreateOptions,
@@ -35,12 +36,14 @@ interface Shown {
   expires_at?: string;
   /** How skiff reaches the agent: "local", "in-cluster", ... */
   reached?: { by: string };
+  /** False if `--get-or-create` found it. */
+  new?: boolean;
 }
 
 /** `skiff up`. When it is aborted, skiff undoes it. */
 export async function createWithSkiff(place: Launcher, options: CreateOptions): Promise<Host> {
   refuse(options, ["onEnd"], "only a server knows it");
-  const name = options.name ?? `box-${crypto.randomUUID().slice(0, 13)}`;
+  const name = options.name ?? newId("box");
   const flags = [name, ...(options.flags ?? [])];
   const add = (flag: string, value: string | number | undefined) =>
     value !== undefined && flags.push(flag, String(value));
@@ -55,8 +58,11 @@ export async function createWithSkiff(place: Launcher, options: CreateOptions): 
   add("--template", options.template);
   add("--network", options.network);
   add("--image", options.image);
-  await skiff<Shown>(place, ["up", ...flags], { ms: timeout + STOP_MS, signal: options.signal });
-  return connectWithSkiff(place, name, options);
+  const made = await skiff<Shown>(place, ["up", ...flags], { ms: timeout + STOP_MS, signal: options.signal });
+  const host = new LauncherHost(place, name, options);
+  host.isNew = made.new ?? true;
+  await host.renew(options.signal);
+  return host;
 }
 
 /** A sandbox that is there; a stopped one is started. `skiff token` says where its agent is. */
@@ -81,6 +87,7 @@ export async function listWithSkiff(
 
 class LauncherHost implements Host {
   readonly sessionId = "default";
+  isNew = false;
   readonly connection: Connection;
   private readonly forwards = new Map<number, Forward>();
   private token = "";

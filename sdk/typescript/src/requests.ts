@@ -1,4 +1,5 @@
 import { type Duration, optionalMilliseconds } from "./durations.js";
+import { newId } from "./ids.js";
 import type { components } from "./schemas.js";
 
 type Schemas = components["schemas"];
@@ -90,7 +91,7 @@ export interface ListeningPort {
 export function requestOf(command: string | string[], options: StartOptions): Schemas["CommandRequest"] {
   return defined({
     ...(typeof command === "string" ? { command } : { argv: command }),
-    id: options.id ?? crypto.randomUUID(),
+    id: options.id ?? newId("c"),
     cwd: options.cwd,
     env: options.env,
     secret_env: options.secretEnv,

@@ -21,10 +21,14 @@ export function isPassing(error: unknown): boolean {
   return PASSING.has(error.code);
 }
 
+/** A connection that lasted so long was a success, also if nothing came. */
+const LASTING_MS = 5000;
+
 /** How often and how long something is tried again. Each success begins anew. */
 export class Retries {
   private failures = 0;
   private until: number | undefined;
+  private openedAt: number | undefined;
 
   constructor(
     private readonly ms: number,
@@ -34,6 +38,11 @@ export class Retries {
   /** True if something failed before. */
   get failed(): boolean {
     return this.failures > 0;
+  }
+
+  /** A stream has begun. */
+  opened(): void {
+    this.openedAt = Date.now();
   }
 
   succeeded(): void {
@@ -46,6 +55,8 @@ export class Retries {
    */
   async after(error: unknown, work: string): Promise<void> {
     this.signal?.throwIfAborted();
+    if (this.openedAt !== undefined && Date.now() - this.openedAt >= LASTING_MS) this.succeeded();
+    this.openedAt = undefined;
     this.until ??= Date.now() + this.ms;
     const backoff = Math.min(FIRST_DELAY_MS * 2 ** this.failures++, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2);
     const told = error instanceof SkiffError ? error.retryAfter : undefined;

@@ -16,10 +16,7 @@ import { Session } from "./session.js";
  *   `SKIFF_DRIVER`.
  */
 export class Sandbox extends Session {
-  private constructor(
-    private readonly host: Host,
-    private readonly isOwn: boolean,
-  ) {
+  private constructor(private readonly host: Host) {
     super(host.connection, host.sessionId);
   }
 
@@ -31,9 +28,9 @@ export class Sandbox extends Session {
    */
   static async create(options: CreateOptions = {}): Promise<Sandbox> {
     const place = placeOf(options);
-    if (place.kind === "agent") return new Sandbox(await createAtAgent(place, options), true);
-    if (place.kind === "server") return new Sandbox(await createAtServer(place, options), true);
-    return new Sandbox(await (await launcher()).createWithSkiff(place, options), true);
+    if (place.kind === "agent") return new Sandbox(await createAtAgent(place, options));
+    if (place.kind === "server") return new Sandbox(await createAtServer(place, options));
+    return new Sandbox(await (await launcher()).createWithSkiff(place, options));
   }
 
   /**
@@ -42,11 +39,11 @@ export class Sandbox extends Session {
    */
   static async connect(id?: string, options: ConnectOptions = {}): Promise<Sandbox> {
     const place = placeOf(options);
-    if (place.kind === "agent") return new Sandbox(await connectToAgent(place, id, options), false);
+    if (place.kind === "agent") return new Sandbox(await connectToAgent(place, id, options));
     if (id === undefined)
       throw new SkiffError("missing_field", "connect: the id of the sandbox is missing", { field: "id" });
-    if (place.kind === "server") return new Sandbox(await connectToServer(place, id, options), false);
-    return new Sandbox(await (await launcher()).connectWithSkiff(place, id, options), false);
+    if (place.kind === "server") return new Sandbox(await connectToServer(place, id, options));
+    return new Sandbox(await (await launcher()).connectWithSkiff(place, id, options));
   }
 
   /**
@@ -110,9 +107,9 @@ export class Sandbox extends Session {
     this.host.close();
   }
 
-  /** Removes it if `create` made it, and closes it. */
+  /** Removes it if `create` made it (and did not find it, with `getOrCreate`), and closes it. */
   override async [Symbol.asyncDispose](): Promise<void> {
-    if (this.isOwn) await this.remove();
+    if (this.host.isNew) await this.remove();
     this.close();
   }
 }

@@ -2,6 +2,7 @@ import { Connection } from "./connection.js";
 import { milliseconds, optionalMilliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
 import type { Host } from "./host.js";
+import { newId } from "./ids.js";
 import {
   type ConnectOptions,
   type CreateOptions,
@@ -32,18 +33,16 @@ export async function createAtServer(place: Server, options: CreateOptions): Pro
   refuse(options, ["image", "flags"], "the template of the server decides it: use `template`");
   const server = serverConnection(place, "", options);
   const until = Date.now() + milliseconds(options.timeout ?? "5m");
-  const key = crypto.randomUUID();
+  const key = newId("create");
   const json = requestOf(options);
   const headers = { "Idempotency-Key": key };
-  const made = await server.json<Schemas["Sandbox"]>({
-    method: "POST",
-    path: "/v1/sandboxes",
-    json,
-    headers,
-    repeat: true,
-    signal: options.signal,
+  const request = { method: "POST", path: "/v1/sandboxes", json, headers, repeat: true, signal: options.signal };
+  const [made, status] = await server.exchange(request, async (response) => {
+    return [(await response.json()) as Schemas["Sandbox"], response.status] as const;
   });
   const host = new ServerHost(place, made.id, options);
+  // A repeated request finds what the first one made. Without getOrCreate nothing else is found.
+  host.isNew = status !== 200 || !options.getOrCreate;
   try {
     await host.untilUp(until, options.signal);
     return host;
@@ -105,6 +104,7 @@ function detailsOf(wire: Schemas["Sandbox"]): SandboxDetails {
 class ServerHost implements Host {
   readonly connection: Connection;
   readonly sessionId = "default";
+  isNew = false;
   private readonly server: Connection;
 
   constructor(

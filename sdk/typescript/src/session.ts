@@ -6,6 +6,7 @@ import { milliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
 import { Files } from "./files.js";
 import { follow } from "./follow.js";
+import { newId } from "./ids.js";
 import {
   type Condition,
   defined,
@@ -152,7 +153,7 @@ export class Session implements AsyncDisposable {
    * by a different one.
    */
   async session(options: SessionOptions = {}): Promise<Session> {
-    const id = options.id ?? crypto.randomUUID();
+    const id = options.id ?? newId("s");
     const request = {
       method: "PUT",
       path: `/v1/sessions/${encodeURIComponent(id)}`,

@@ -75,7 +75,8 @@ export class Watch implements AsyncIterable<Change> {
           const query = { path: directory, recursive: options.recursive, cursor };
           const headers = { Accept: "text/event-stream" };
           const request = { method: "GET", path, query, headers, repeat: true, signal: whole.signal };
-          for await (const line of connection.lines(request, () => retries.succeeded())) {
+          for await (const line of connection.lines(request, () => retries.opened())) {
+            retries.succeeded();
             if (!line.startsWith("data: ")) continue;
             const event = JSON.parse(line.slice(6)) as WireEvent;
             cursor = event.cursor;

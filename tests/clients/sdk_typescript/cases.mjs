@@ -256,7 +256,9 @@ const cases = {
     same(one.id, name)
     const taken = await refusal(Sandbox.create({ name }))
     assert(['sandbox_conflict', 'session_conflict', 'program_failed'].includes(taken.code), taken.message)
-    same((await Sandbox.create({ name, getOrCreate: true })).id, name)
+    const found = await Sandbox.create({ name, getOrCreate: true })
+    await found[Symbol.asyncDispose]()
+    same([found.id, (await one.details()).state], [name, 'running'])
     if (place !== 'agent') {
       await one.extend('1h')
       assert((await one.details()).expiresAt > new Date())

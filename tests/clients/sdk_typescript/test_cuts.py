@@ -8,6 +8,8 @@ import subprocess
 import pytest
 
 import installed
+from client_fixtures import run_program
+from cutting_proxy import CuttingProxy
 from random_cuts import RandomCuts
 
 SECONDS = 600 if os.environ.get("SKIFF_NIGHTLY") == "1" else 10
@@ -27,6 +29,32 @@ def cut(package, seed, port, tmp_path, **variables):
     failures = "\n".join(f"{one['case']}: {one['failure']}" for one in told if one["failure"])
     assert not failures, f"seed {seed}, {proxy.cuts} cuts:\n{failures}"
     assert len(told) == 8 and proxy.cuts > 0
+
+
+class ChangingTarget(CuttingProxy):
+    """The first connection leads to one agent, and is cut; later ones lead to another."""
+
+    def __init__(self, agents, cut):
+        self.agents = list(agents)
+        super().__init__(None, [cut])
+
+    @property
+    def target(self):
+        agent = self.agents.pop(0) if len(self.agents) > 1 else self.agents[0]
+        return ("127.0.0.1", agent.port)
+
+    @target.setter
+    def target(self, _):
+        pass
+
+
+def test_a_command_does_not_run_again_at_an_agent_that_was_restarted(package, start_agent, tmp_path):
+    agents = [start_agent(token="the-same"), start_agent(token="the-same")]
+    with ChangingTarget(agents, cut=8_000) as proxy:
+        done = run_program([installed.node(), "restarted.mjs"], package,
+                           {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SKIFF_URL": proxy.url, "SKIFF_TOKEN": "the-same"})
+    assert done.stdout == "instance_changed\n", done.stderr
+    assert (agents[0].root / "ran").exists() and not (agents[1].root / "ran").exists()
 
 
 @pytest.fixture
