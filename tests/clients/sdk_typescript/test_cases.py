@@ -5,7 +5,7 @@ import os
 import pytest
 
 import installed
-from client_fixtures import check, run_cases
+from client_fixtures import check, run_cases, run_program
 
 HERE = installed.HERE / "sdk_typescript"
 CASES = 20
@@ -39,6 +39,19 @@ def environment(tmp_path, **variables):
 
 def test_cases_at_each_place(package, place, tmp_path):
     check(run_cases([*RUNTIMES["node 22"](), "cases.mjs"], package, environment(tmp_path), **place), CASES)
+
+
+@pytest.mark.skipif(not installed.all_versions(), reason="it takes half a minute")
+def test_a_stream_outlives_its_token(package, skiff, launcher_place, tmp_path):
+    program = tmp_path / "skiff"
+    program.write_text(f"""#!/bin/bash
+[ "$1" = token ] && echo token >> {tmp_path}/tokens
+exec {skiff.program} "${{@/#3600000ms/10s}}"
+""")
+    program.chmod(0o755)
+    done = run_program([*RUNTIMES["node 22"](), "expiring.mjs"], package, environment(tmp_path, **{**launcher_place, "SKIFF": str(program)}))
+    assert done.stdout == "25 still\n", done.stderr
+    assert len((tmp_path / "tokens").read_text().splitlines()) >= 3
 
 
 @pytest.mark.parametrize("runtime", [name for name in runtimes() if name != "node 22"])
