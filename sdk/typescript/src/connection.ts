@@ -70,11 +70,8 @@ export class Connection {
         if (deadline.expired && Date.now() >= until) {
           throw new SkiffError("timeout", `${nameOf(request)} took longer than ${request.wholeMs} ms`);
         }
-        if (!request.repeat && !(error instanceof SkiffError)) {
-          request.signal?.throwIfAborted();
-          throw asSkiffError(error, `${nameOf(request)} may have been carried out`);
-        }
-        await retries.after(error, nameOf(request));
+        const work = request.repeat ? nameOf(request) : `${nameOf(request)} may have been carried out`;
+        await retries.after(error, work, request.repeat);
       } finally {
         deadline.close();
       }
@@ -113,15 +110,20 @@ export class Connection {
     }
   }
 
-  /** Answers of a request to the application on a port; nothing is repeated and no status is an error. */
-  async plain(path: string, init: RequestInit, credentialOf: Credential): Promise<Response> {
+  /** The answer to a request to the application on a port; nothing is repeated and no status is an error. */
+  async plain(path: string, init: RequestInit, ms: number, credentialOf: Credential): Promise<Response> {
     const headers = new Headers(init.headers);
+    const deadline = new Deadline(init.signal ?? undefined);
+    deadline.within(ms);
     for (const [name, value] of Object.entries(await credentialOf(false))) headers.set(name, value);
     try {
-      return await fetch(this.base + path, { redirect: "manual", ...init, headers });
+      return await fetch(this.base + path, { redirect: "manual", ...init, headers, signal: deadline.signal });
     } catch (error) {
       init.signal?.throwIfAborted();
-      throw asSkiffError(error, `${init.method ?? "GET"} ${path}`);
+      const work = `${init.method ?? "GET"} ${path}`;
+      throw deadline.expired ? new SkiffError("timeout", `${work}: no answer in time`) : asSkiffError(error, work);
+    } finally {
+      deadline.pause(); // the signal of the caller still ends the body
     }
   }
 

@@ -1,6 +1,7 @@
 /** Sandboxes that the program `skiff` makes. Only Node, Bun and Deno load this module. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import process from "node:process";
 import { Connection } from "./connection.js";
 import { milliseconds, optionalMilliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
@@ -92,6 +93,7 @@ class LauncherHost implements Host {
   private readonly forwards = new Map<number, Forward>();
   private token = "";
   private until = 0;
+  private renewing: Promise<void> | undefined;
 
   constructor(
     private readonly place: Launcher,
@@ -163,7 +165,11 @@ class LauncherHost implements Host {
   }
 
   private async valid(fresh: boolean): Promise<string> {
-    if (fresh || Date.now() > this.until) await this.renew();
+    if (fresh || Date.now() > this.until) {
+      // Many requests may find at the same time that the token has expired.
+      this.renewing ??= this.renew().finally(() => (this.renewing = undefined));
+      await this.renewing;
+    }
     return this.token;
   }
 
@@ -232,6 +238,7 @@ function run(place: Launcher, words: string[], { ms, signal }: RunOptions): Prom
     execFile(place.skiff, command, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);
       if (signal?.aborted) return reject(signal.reason);
+      if (error.killed) return reject(new SkiffError("timeout", `skiff ${words[0]}: not within ${ms} ms`));
       const message =
         stderr
           .trim()

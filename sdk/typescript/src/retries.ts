@@ -3,22 +3,18 @@ import { sleep } from "./waits.js";
 
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 2000;
-/** Answers that say: not now. */
-const PASSING = new Set([
-  "sandbox_starting",
-  "cluster_unavailable",
-  "too_many_connections",
-  "bad_gateway",
-  "request_timeout",
-  "http_502",
-  "http_503",
-  "http_504",
-]);
+/** Answers that say: nothing was done, and a moment later it may be. */
+const NOT_YET = new Set(["sandbox_starting", "cluster_unavailable", "too_many_connections"]);
+/** Answers of something between, after which the request may have been carried out. */
+const UNSURE = new Set(["bad_gateway", "request_timeout", "http_502", "http_503", "http_504"]);
 
-/** Whether the same request may succeed a moment later: nobody answered, or the answer says so. */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof SkiffError)) return true;
-  return PASSING.has(error.code);
+/**
+ * Whether a failed request may be sent once more. Only one that can be repeated safely is sent again when it may have
+ * been done.
+ */
+function isPassing(error: unknown, isRepeatable: boolean): boolean {
+  if (!(error instanceof SkiffError)) return isRepeatable;
+  return NOT_YET.has(error.code) || (isRepeatable && UNSURE.has(error.code));
 }
 
 /** A connection that lasted so long was a success, also if nothing came. */
@@ -53,7 +49,7 @@ export class Retries {
   /**
    * Waits before the next attempt. Throws if the failure does not pass, or the time is over. `work` is for people.
    */
-  async after(error: unknown, work: string): Promise<void> {
+  async after(error: unknown, work: string, isRepeatable = true): Promise<void> {
     this.signal?.throwIfAborted();
     if (this.openedAt !== undefined && Date.now() - this.openedAt >= LASTING_MS) this.succeeded();
     this.openedAt = undefined;
@@ -61,7 +57,7 @@ export class Retries {
     const backoff = Math.min(FIRST_DELAY_MS * 2 ** this.failures++, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2);
     const told = error instanceof SkiffError ? error.retryAfter : undefined;
     const delay = told === undefined ? backoff : told * 1000;
-    if (!isPassing(error) || Date.now() + delay > this.until) throw asSkiffError(error, work);
+    if (!isPassing(error, isRepeatable) || Date.now() + delay > this.until) throw asSkiffError(error, work);
     await sleep(delay, this.signal);
   }
 }

@@ -95,11 +95,13 @@ export class Sandbox extends Session {
 
   /**
    * A request to the HTTP server on a port of the sandbox, also on loopback there. As the platform's `fetch`, without
-   * redirects: any status is an answer. Needs the scope `ports`. Not from pages of another origin than the agent's.
-   * `/v1/ports/{port}/{path}`.
+   * redirects: any status is an answer. `timeout` (default "1m") ends the wait for its head. Needs the scope `ports`.
+   * Not from pages of another origin than the agent's. `/v1/ports/{port}/{path}`.
    */
-  fetch(port: number, path = "/", init: RequestInit = {}): Promise<Response> {
-    return this.connection.plain(`/v1/ports/${port}/${path.replace(/^\//, "")}`, init, this.host.portCredential);
+  fetch(port: number, path = "/", init: RequestInit & { timeout?: Duration } = {}): Promise<Response> {
+    const { timeout = "1m", ...plain } = init;
+    const below = `/v1/ports/${port}/${path.replace(/^\//, "")}`;
+    return this.connection.plain(below, plain, milliseconds(timeout), this.host.portCredential);
   }
 
   /** Ends what this program holds open for it (links of `preview` with the program `skiff`). The sandbox stays. */

@@ -57,6 +57,14 @@ def test_a_command_does_not_run_again_at_an_agent_that_was_restarted(package, st
     assert (agents[0].root / "ran").exists() and not (agents[1].root / "ran").exists()
 
 
+def test_an_edit_is_not_repeated_when_its_answer_is_lost(package, agent, tmp_path):
+    with CuttingProxy(("127.0.0.1", agent.port), [4_000] * 4) as proxy:
+        done = run_program([installed.node(), "edited.mjs"], package,
+                           {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SKIFF_URL": proxy.url, "SKIFF_TOKEN": agent.token,
+                            "DIRECT_URL": agent.url})
+    assert done.stdout == "connection_failed 800\n", done.stderr
+
+
 @pytest.fixture
 def seed():
     return int(os.environ.get("SEED") or random.randrange(10**9))
