@@ -38,7 +38,7 @@ export type Credential = (fresh: boolean) => Promise<Record<string, string>>;
 
 /** Requests to an agent or a server, repeated where that is safe. */
 export class Connection {
-  /** The instance of the agent that answered last; empty if none has. */
+  /** The instance of the agent that answered last; empty if none has. A restarted agent is another one. */
   instance = "";
 
   constructor(

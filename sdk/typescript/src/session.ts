@@ -195,10 +195,17 @@ export class Session implements AsyncDisposable {
     return new Command(this.connection, `${this.path}/commands/${encodeURIComponent(id)}`, id, stdinOffset);
   }
 
-  private post(json: Schemas["CommandRequest"], signal: AbortSignal | undefined): Promise<Schemas["StartedCommand"]> {
-    // An agent that was restarted does not know the id: it must not run the command a second time.
-    const again = (body: unknown) =>
-      this.connection.instance ? { ...(body as object), if_instance: this.connection.instance } : body;
+  private async post(
+    json: Schemas["CommandRequest"],
+    signal: AbortSignal | undefined,
+  ): Promise<Schemas["StartedCommand"]> {
+    // An agent that was restarted does not know the id. A repeated request must not run the command there once more.
+    if (!this.connection.instance) {
+      const request = { method: "GET", path: "/v1/version", repeat: true, signal };
+      this.connection.instance = (await this.connection.json<Schemas["AgentVersion"]>(request)).instance;
+    }
+    const { instance } = this.connection;
+    const again = (body: unknown) => ({ ...(body as object), if_instance: instance });
     return this.connection.json({ method: "POST", path: `${this.path}/commands`, json, repeat: true, again, signal });
   }
 

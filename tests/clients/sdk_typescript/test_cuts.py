@@ -32,16 +32,15 @@ def cut(package, seed, port, tmp_path, **variables):
 
 
 class ChangingTarget(CuttingProxy):
-    """The first connection leads to one agent, and is cut; later ones lead to another."""
+    """Leads to one agent until a connection was cut, then to another. A client has as many connections as it likes."""
 
     def __init__(self, agents, cut):
-        self.agents = list(agents)
-        super().__init__(None, [cut])
+        self.agents = agents
+        super().__init__(None, [cut] * 8)
 
     @property
     def target(self):
-        agent = self.agents.pop(0) if len(self.agents) > 1 else self.agents[0]
-        return ("127.0.0.1", agent.port)
+        return ("127.0.0.1", self.agents[1 if self.done else 0].port)
 
     @target.setter
     def target(self, _):
