@@ -48,6 +48,8 @@ export interface GrepOptions extends GlobOptions {
   context?: number;
 }
 
+/** How often an append is tried again because others have appended in the meantime. */
+const MOST_OTHERS = 100;
 /** The longest time for an upload or one search; one attempt. */
 const LONG_MS = 600_000;
 
@@ -88,8 +90,12 @@ export class Files {
     for (;;) {
       const headers: Record<string, string> = at > 0 && etag ? { Range: `bytes=${at}-`, "If-Match": etag } : {};
       const opened = (response: Response) => {
+        if (at > 0 && response.status !== 206) {
+          throw new SkiffError("connection_failed", `${path}: broken at byte ${at}, and read from its beginning again`);
+        }
         const length = response.headers.get("Content-Length");
-        if (length !== null) size = at + Number(length);
+        const isEncoded = response.headers.has("Content-Encoding"); // by a proxy: its length is another one
+        size = length === null || isEncoded ? undefined : at + Number(length);
         etag = response.headers.get("ETag") ?? undefined;
         retries.opened();
       };
@@ -133,23 +139,28 @@ export class Files {
     return entryOf(wire);
   }
 
-  /** Appends to a file, or creates it, exactly once. `PATCH .../files/{path}?append=true&offset=`. */
+  /**
+   * Appends to a file, or creates it, exactly once; behind what others append at the same time. `PATCH
+   * .../files/{path}?append=true&offset=`.
+   */
   async append(path: string, data: string | Uint8Array, options: SignalOption = {}): Promise<FileEntry> {
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-    const before = await this.sizeOf(path, options.signal);
-    const query = { append: true, offset: before };
-    try {
-      return entryOf(
-        await this.send("PATCH", path, { make: () => bytes, repeat: true }, true, query, {}, options.signal),
-      );
-    } catch (error) {
-      // The answer to an append that was made is lost: the repeated one finds the file longer by these bytes.
-      const now =
-        error instanceof SkiffError && error.code === "append_offset_mismatch"
-          ? await this.stat(path, options)
-          : undefined;
-      if (now?.size !== before + bytes.length || bytes.length === 0) throw error;
-      return now;
+    for (let others = 0; ; ++others) {
+      const before = await this.sizeOf(path, options.signal);
+      let attempts = 0;
+      const make = () => {
+        ++attempts;
+        return bytes;
+      };
+      try {
+        const query = { append: true, offset: before };
+        return entryOf(await this.send("PATCH", path, { make, repeat: true }, true, query, {}, options.signal));
+      } catch (error) {
+        const isElsewhere = error instanceof SkiffError && error.code === "append_offset_mismatch";
+        if (!isElsewhere || others >= MOST_OTHERS) throw error;
+        // The answer to an append that was made was lost: then the bytes are there.
+        if (attempts > 1 && (await this.holds(path, before, bytes, options.signal))) return this.stat(path, options);
+      }
     }
   }
 
@@ -355,6 +366,22 @@ export class Files {
       if (summary?.type !== "summary") throw new Error("the search broke off");
       return [records, summary] as [T[], T];
     });
+  }
+
+  /** Whether a file has these bytes at an offset. */
+  private async holds(path: string, at: number, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<boolean> {
+    if (bytes.length === 0) return true;
+    const headers = { Range: `bytes=${at}-${at + bytes.length - 1}` };
+    const request = { method: "GET", path: this.at(path), headers, repeat: true, attemptMs: LONG_MS, signal };
+    try {
+      const there = await this.connection.exchange(request, async (response) => {
+        return response.status === 206 ? new Uint8Array(await response.arrayBuffer()) : new Uint8Array();
+      });
+      return there.length === bytes.length && there.every((byte, index) => byte === bytes[index]);
+    } catch (error) {
+      if (error instanceof SkiffError && error.code === "range_not_satisfiable") return false;
+      throw error;
+    }
   }
 
   private async sizeOf(path: string, signal: AbortSignal | undefined): Promise<number> {

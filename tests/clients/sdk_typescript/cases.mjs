@@ -168,6 +168,12 @@ const cases = {
     same((await refusal(box.files.read('../../../etc/passwd'))).code, 'path_escapes_root')
   },
 
+  async appends_beside_others (box) {
+    const lines = Array.from({ length: 20 }, (_, index) => `line ${index % 2}\n`)
+    await Promise.all(lines.map(line => box.files.append('shared', line)))
+    same((await box.files.readText('shared')).split('\n').sort().join('\n'), ['', ...lines.map(line => line.trim())].sort().join('\n'))
+  },
+
   async finds_files (box) {
     await box.files.write('tree/one.txt', 'a,b\n1,2\n')
     await box.files.write('tree/deep/two.md', 'nothing\n')
