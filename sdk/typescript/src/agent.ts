@@ -31,10 +31,15 @@ export async function createAtAgent(place: Agent, options: CreateOptions): Promi
     };
     await host.connection.json<Schemas["Session"]>(request);
   } else {
-    const request = { method: "PUT", path: host.path, json, repeat: true, signal: options.signal };
+    options.signal?.throwIfAborted();
+    const request = { method: "PUT", path: host.path, json, repeat: true };
     const status = await host.connection.exchange(request, async (response) => response.status);
     // A repeated request finds what the first one made. A name of this program's own is always new.
     host.isNew = status === 201 || options.name === undefined;
+    if (options.signal?.aborted) {
+      if (host.isNew) await host.remove();
+      throw options.signal.reason;
+    }
   }
   return host;
 }

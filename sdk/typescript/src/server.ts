@@ -36,7 +36,9 @@ export async function createAtServer(place: Server, options: CreateOptions): Pro
   const key = newId("create");
   const json = requestOf(options);
   const headers = { "Idempotency-Key": key };
-  const request = { method: "POST", path: "/v1/sandboxes", json, headers, repeat: true, signal: options.signal };
+  options.signal?.throwIfAborted();
+  // Not ended by the signal: the answer comes at once, and names what has to be undone.
+  const request = { method: "POST", path: "/v1/sandboxes", json, headers, repeat: true };
   const [made, status] = await server.exchange(request, async (response) => {
     return [(await response.json()) as Schemas["Sandbox"], response.status] as const;
   });

@@ -256,6 +256,16 @@ const cases = {
     else same((await Sandbox.list({ labels: { of: 'cases' } })).map(one => one.id), [box.id])
   },
 
+  async undoes_a_creation_that_is_aborted (box) {
+    for (const ms of [0, 5, 40]) {
+      const signal = AbortSignal.timeout(ms)
+      const made = await Sandbox.create({ labels, signal }).catch(error => error)
+      if (made instanceof Sandbox) await made.remove()
+      else same(made.name, 'TimeoutError')
+    }
+    if (place === 'server') same((await Sandbox.list({ labels })).map(one => one.id), [box.id])
+  },
+
   async has_a_name_and_an_end (box) {
     const name = `named-${crypto.randomUUID().slice(0, 8)}`
     const one = await Sandbox.create({ name })

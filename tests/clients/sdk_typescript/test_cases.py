@@ -8,7 +8,7 @@ import installed
 from client_fixtures import check, run_cases, run_program
 
 HERE = installed.HERE / "sdk_typescript"
-CASES = 21
+CASES = 22
 
 
 def node(requirements):
