@@ -11,8 +11,8 @@ export interface FollowOptions {
   /** Offset to begin at, in bytes of stdout and stderr together. Default 0. */
   offset?: number;
   /**
-   * True (default): the command waits for this reader, as for a pipe. False: it never waits, and a slow reader gets a
-   * Gap.
+   * True (default): the command waits for this reader, as for a pipe. The credential needs the scope `exec`. False:
+   * it never waits, and a slow reader gets a Gap.
    */
   lossless?: boolean;
   signal?: AbortSignal;

@@ -41,6 +41,17 @@ def test_cases_at_each_place(package, place, tmp_path):
     check(run_cases([*RUNTIMES["node 22"](), "cases.mjs"], package, environment(tmp_path), **place), CASES)
 
 
+@pytest.mark.parametrize("variables, code", [
+    ({}, "not_configured"),
+    ({"SKIFF_URL": "http://127.0.0.1:9", "SKIFF_TOKEN": "x", "SKIFF_DRIVER": "local"}, "not_configured"),
+    ({"SKIFF_URL": "http://127.0.0.1:9", "SKIFF_TOKEN": "x", "SKIFF_API_KEY": "y"}, "not_configured"),
+    ({"SKIFF_DRIVER": "local", "SKIFF": "/nowhere/skiff"}, "program_failed"),
+])
+def test_a_place_that_is_not_clear_is_refused(package, tmp_path, variables, code):
+    done = run_program([*RUNTIMES["node 22"](), "configured.mjs"], package, environment(tmp_path, **variables))
+    assert done.stdout == f"{code}\n", done.stderr
+
+
 @pytest.mark.skipif(not installed.all_versions(), reason="it takes half a minute")
 def test_a_stream_outlives_its_token(package, skiff, launcher_place, tmp_path):
     program = tmp_path / "skiff"
