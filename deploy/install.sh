@@ -66,7 +66,9 @@ for program in skiff skiffd; do
   mv -f "$prefix/bin/.$program.new" "$prefix/bin/$program"
 done
 cp -R "$base/share/." "$prefix/share/"
-printf 'installed %s in %s\n' "$("$prefix/bin/skiff" version)" "$prefix/bin"
+# Its variables are not those of skiff.
+version=$(unset SKIFF_VERSION SKIFF_PREFIX SKIFF_FROM SKIFF_PUBLIC_KEY; "$prefix/bin/skiff" version)
+printf 'installed %s in %s\n' "$version" "$prefix/bin"
 case ":$PATH:" in
   *":$prefix/bin:"*) ;;
   *) printf 'add it to PATH:  export PATH="%s/bin:%s"\n' "$prefix" "\$PATH" ;;
