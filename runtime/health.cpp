@@ -37,6 +37,10 @@ int check_health(const Settings& settings) {
     std::fprintf(stderr, "skiffd health: %s\n", address.error().message.c_str());
     return 1;
   }
+  if (address->descriptor() >= 0) {
+    std::fprintf(stderr, "skiffd health: %s: only the agent that has inherited this socket knows it\n", where.c_str());
+    return 1;
+  }
   protocol::HttpClientOptions options{.host = {}, .connect_time = kPatience, .idle_time = kPatience};
   if (address->is_unix()) {
     options.unix_path = address->path();

@@ -65,7 +65,9 @@ void say(const std::string& text) {
 void print_token_help(const protocol::Address& address, bool tls, const std::string& token) {
   std::string text = "\ntoken: " + token + "\n\nTo try it, paste this into another terminal:\n";
   const std::string curl = tls ? "curl -sSk" : "curl -sS";
-  if (address.is_unix()) {
+  if (address.descriptor() >= 0) {
+    text += "  with the program that has created the socket\n\n";
+  } else if (address.is_unix()) {
     text += "  " + curl + " --unix-socket " + address.path() + " -H 'Authorization: Bearer " + token +
             "' http://localhost/v1/run -d 'echo hello from $(uname)'\n\n";
   } else {

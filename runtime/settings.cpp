@@ -41,7 +41,7 @@ std::vector<Setting> rows(Settings& s) {
   constexpr std::string_view kProcess = "Process";
   return {
       {"listen", "SKIFF_LISTEN", List{&s.listen}, "ADDR:PORT", kAddresses,
-       "Address to listen on. [::] is every address, also of IPv4. Port 0 selects a free port, unix:PATH is a Unix socket.", "127.0.0.1:7070 ([::]:7070 as PID 1)"},
+       "Address to listen on. [::] is every address, also of IPv4. Port 0 selects a free port, unix:PATH is a Unix socket, fd:NUMBER an inherited Unix socket that listens.", "127.0.0.1:7070 ([::]:7070 as PID 1)"},
       {"allowed-host", "SKIFF_ALLOWED_HOST", List{&s.allowed_hosts}, "NAME", kAddresses,
        "Further host name that is accepted in Host, against DNS rebinding; *.NAME is every name below NAME, * any name, on addresses that require a credential. Loopback names and the agent's addresses are always accepted."},
       {"allowed-origin", "SKIFF_ALLOWED_ORIGIN", List{&s.allowed_origins}, "ORIGIN", kAddresses,

@@ -14,6 +14,7 @@ namespace skiff::protocol {
 namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
+constexpr std::string_view kDescriptorPrefix = "fd:";
 
 std::unexpected<Error> bad_address(std::string_view text, std::string_view why) {
   return fail(Errc::invalid_field, "address \"" + std::string{text} + "\": " + std::string{why});
@@ -70,9 +71,18 @@ Result<Address> Address::parse(std::string_view text) {
     address.length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
     return address;
   }
+  if (text.starts_with(kDescriptorPrefix)) {
+    const auto number = parse_port(text.substr(kDescriptorPrefix.size()));
+    if (!number || *number <= 2) return bad_address(text, "expected the number of an inherited descriptor, from 3");
+    Address address;
+    address.storage_.ss_family = AF_UNIX;
+    address.length_ = sizeof(sa_family_t);
+    address.descriptor_ = *number;
+    return address;
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos)
-    return bad_address(text, "the port is missing (ADDRESS:PORT, [IPV6]:PORT or unix:PATH)");
+    return bad_address(text, "the port is missing (ADDRESS:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER)");
   const std::string_view host = text.substr(0, colon);
   const auto port = parse_port(text.substr(colon + 1));
   if (!port) return bad_address(text, "the port must be a number from 0 to 65535");
@@ -137,6 +147,7 @@ bool Address::is_any() const noexcept {
 }
 
 std::string Address::text() const {
+  if (descriptor_ >= 0) return std::string{kDescriptorPrefix} + std::to_string(descriptor_);
   if (is_unix()) return std::string{kUnixPrefix} + path();
   const std::string port_text = ":" + std::to_string(port());
   return family() == AF_INET6 ? "[" + host() + "]" + port_text : host() + port_text;

@@ -10,13 +10,15 @@
 
 namespace skiff::protocol {
 
-/// An address to listen on or connect to: an IPv4 or IPv6 literal with a port, or the path of a Unix socket. It never
+/// An address to listen on or connect to: an IPv4 or IPv6 literal with a port, the path of a Unix socket, or, only to
+/// listen on, the number of an inherited descriptor. It never
 /// resolves names: a static binary has no resolver (getaddrinfo(3) needs shared libraries).
 class Address {
  public:
   Address() = default;
 
-  /// Parses "127.0.0.1:7070", "[::1]:0", "unix:/run/skiff.sock" (at most 107 bytes, unix(7)). Errors: `invalid_field`.
+  /// Parses "127.0.0.1:7070", "[::1]:0", "unix:/run/skiff.sock" (at most 107 bytes, unix(7)), "fd:3". Errors:
+  /// `invalid_field`.
   [[nodiscard]] static Result<Address> parse(std::string_view text);
   /// `host` is a literal with or without brackets.
   [[nodiscard]] static Result<Address> ip(std::string_view host, std::uint16_t port);
@@ -34,6 +36,8 @@ class Address {
   [[nodiscard]] bool is_loopback() const noexcept;
   /// Whether it is 0.0.0.0 or [::].
   [[nodiscard]] bool is_any() const noexcept;
+  /// Returns the number of the inherited descriptor, which is a Unix socket; else -1.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   /// Returns the path of a Unix socket, else an empty text.
   [[nodiscard]] std::string path() const;
 
@@ -44,6 +48,7 @@ class Address {
  private:
   sockaddr_storage storage_{};
   socklen_t length_ = 0;
+  int descriptor_ = -1;
 };
 
 }  // namespace skiff::protocol

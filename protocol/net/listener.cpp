@@ -75,6 +75,28 @@ Result<> bind_tcp(int socket, const Address& address, AnyAddress any) {
   return {};
 }
 
+/// Takes over the descriptor. It moves to another number, so that a second listener cannot take it, too.
+Result<UniqueFd> inherit(const Address& address) {
+  const int number = address.descriptor();
+  int family = 0;
+  int type = 0;
+  int listens = 0;
+  socklen_t size = sizeof family;
+  if (::getsockopt(number, SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 ||
+      ::getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
+      ::getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) {
+    return failed(errno, "listen on", address);
+  }
+  // A TCP socket is refused: a process in the network namespace of its creator could reach it.
+  if (family != AF_UNIX || type != SOCK_STREAM || listens == 0) {
+    return fail(Errc::invalid_field, "listen on " + address.text() + ": not a Unix stream socket that listens");
+  }
+  UniqueFd taken{::fcntl(number, F_DUPFD_CLOEXEC, 0)};
+  if (!taken || ::fcntl(taken.get(), F_SETFL, O_NONBLOCK) != 0) return failed(errno, "listen on", address);
+  ::close(number);
+  return taken;
+}
+
 /// Whether the error concerns a single connection that ended before it was accepted (see accept(2)): the next accept
 /// may succeed.
 bool concerns_one_connection(int error) noexcept {
@@ -102,12 +124,15 @@ struct Listener::State {
   using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
   State(Executor executor, UniqueFd socket, Address address_in)
       : descriptor{executor, socket.release()}, timer{executor}, address{std::move(address_in)} {
-    if (address.is_unix()) {
+    if (has_file()) {
       struct stat file{};
       if (::stat(address.path().c_str(), &file) == 0) inode = file.st_ino;
     }
     open_reserve();
   }
+
+  /// Whether there is a socket file, which is removed with the listener. An inherited socket's file is its creator's.
+  [[nodiscard]] bool has_file() const { return address.is_unix() && address.descriptor() < 0; }
 
   /// Whether a client waits. Without a free descriptor accept4(2) fails with EMFILE or ENFILE even if none does.
   [[nodiscard]] bool somebody_waits() {
@@ -133,7 +158,7 @@ struct Listener::State {
     boost::system::error_code ignored;
     descriptor.close(ignored);
     timer.cancel();
-    if (!address.is_unix()) return;
+    if (!has_file()) return;
     // Keep the file if another process has put its own one there meanwhile.
     struct stat file{};
     if (::stat(address.path().c_str(), &file) == 0 && file.st_ino == inode) ::unlink(address.path().c_str());
@@ -203,6 +228,11 @@ AnyAddress any_address(const Address& address, std::span<const Address> all) {
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Address& address, AnyAddress any) {
+  if (address.descriptor() >= 0) {
+    SKIFF_TRY(auto inherited, inherit(address));
+    auto state = std::make_shared<State>(std::move(executor), std::move(inherited), address);
+    return std::unique_ptr<Listener>{new Listener{std::move(state)}};
+  }
   UniqueFd socket{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!socket && errno == EAFNOSUPPORT && address.family() == AF_INET6 && address.is_any() &&
       any == AnyAddress::of_both) {

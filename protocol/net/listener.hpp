@@ -26,7 +26,8 @@ enum class AnyAddress : unsigned char {
 class Listener {
  public:
   /// Binds and listens. Port 0 takes a free port. A Unix socket file gets mode 0600, replaces a file on which no
-  /// process accepts, and is removed with the listener. Errors name the address and the reason.
+  /// process accepts, and is removed with the listener. An inherited descriptor must be a Unix stream socket that
+  /// listens; its number becomes free. Errors name the address and the reason.
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(Executor executor, const Address& address,
                                                               AnyAddress any = AnyAddress::of_both);
   ~Listener();

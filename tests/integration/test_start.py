@@ -214,6 +214,35 @@ def test_a_unix_socket_left_by_a_killed_agent_is_taken_over(start_agent, tmp_pat
     assert agent.run("echo hi")["stdout"] == "hi\n"
 
 
+def test_an_inherited_unix_socket_is_served_and_no_command_gets_it(start_agent, tmp_path):
+    path = tmp_path / "inherited.sock"
+    with socket.socket(socket.AF_UNIX) as inherited:
+        inherited.bind(str(path))
+        inherited.listen()
+        number = inherited.fileno()
+        agent = start_agent("--listen", f"fd:{number}", pass_fds=[number])
+    assert agent.next_line() == f"skiffd listening on fd:{number}"
+    done = subprocess.run(["curl", "-sS", "-m", "20", "--unix-socket", str(path),
+                           "-H", f"Authorization: Bearer {agent.token}",
+                           "--data-binary", "ls -l /proc/self/fd", "http://localhost/v1/run"],
+                          capture_output=True, text=True, timeout=30)
+    assert "pipe:" in done.stdout and "socket:" not in done.stdout, done
+    assert agent.terminate() == 143
+    assert path.exists(), "the file belongs to the program that created the socket"
+
+
+@pytest.mark.parametrize("kind", ["tcp", "silent", "file", "closed"])
+def test_an_inherited_descriptor_that_is_no_listening_unix_socket_is_refused(tmp_path, kind):
+    with socket.socket(socket.AF_INET if kind == "tcp" else socket.AF_UNIX) as one, open(os.devnull, "rb") as file:
+        if kind == "tcp":
+            one.bind(("127.0.0.1", 0))
+            one.listen()
+        number = {"tcp": one.fileno(), "silent": one.fileno(), "file": file.fileno(), "closed": 900}[kind]
+        done = subprocess.run(command_line("--listen", f"fd:{number}", "--allow-unauthenticated"), cwd=tmp_path, timeout=30,
+                              pass_fds=[] if kind == "closed" else [number], env=environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "") and f"listen on fd:{number}: " in done.stderr, done
+
+
 def test_a_port_that_is_taken_is_reported(tmp_path):
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Address, ReadsAndWritesLiteralsAndSocketPaths) {
   for (const std::string_view text :
-       {"127.0.0.1:7070", "0.0.0.0:0", "[::1]:0", "[fe80::1]:65535", "unix:/run/a b.sock", "unix:rel"}) {
+       {"127.0.0.1:7070", "0.0.0.0:0", "[::1]:0", "[fe80::1]:65535", "unix:/run/a b.sock", "unix:rel", "fd:3"}) {
     const auto address = Address::parse(text);
     ASSERT_TRUE(address.has_value()) << text;
     EXPECT_EQ(address->text(), text);
@@ -51,9 +51,28 @@ TEST(Address, IsUnmappedForASocketOfBothFamilies) {
 }
 
 TEST(Address, ReportsErrors) {
-  for (const std::string_view text : {"", "7070", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
-                                      "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1x", "localhost:80", "256.0.0.1:1",
-                                      "127.1:1", "::1:80", "[::1]", "[127.0.0.1]:80", "[::1:80", ":80", "unix:"}) {
+  for (const std::string_view text : {"",
+                                      "7070",
+                                      "127.0.0.1",
+                                      "127.0.0.1:",
+                                      "127.0.0.1:65536",
+                                      "127.0.0.1:-1",
+                                      "127.0.0.1:+1",
+                                      "127.0.0.1: 1",
+                                      "127.0.0.1:1x",
+                                      "localhost:80",
+                                      "256.0.0.1:1",
+                                      "127.1:1",
+                                      "::1:80",
+                                      "[::1]",
+                                      "[127.0.0.1]:80",
+                                      "[::1:80",
+                                      ":80",
+                                      "unix:",
+                                      "fd:",
+                                      "fd:x",
+                                      "fd:2",
+                                      "fd:-1"}) {
     const auto address = Address::parse(text);
     ASSERT_FALSE(address.has_value()) << text;
     EXPECT_EQ(address.error().code, Errc::invalid_field) << text;

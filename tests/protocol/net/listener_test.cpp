@@ -1,5 +1,6 @@
 #include "protocol/net/listener.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -119,6 +120,51 @@ CO_TEST(Listener, SaysWhichAddressIsTaken) {
   auto second = Listener::open(executor, listener->address());
   CO_ASSERT_TRUE(!second.has_value());
   EXPECT_NE(second.error().message.find(listener->address().text()), std::string::npos) << second.error().message;
+}
+
+/// The address of a descriptor that this program inherited: it stays open until a listener takes it.
+Address inherited_address(UniqueFd socket) {
+  return Address::parse("fd:" + std::to_string(socket.release())).value();
+}
+
+CO_TEST(Listener, TakesOverAnInheritedUnixSocketAndLeavesItsFile) {
+  const test::TemporaryDirectory directory;
+  const Address named = Address::parse("unix:" + (directory / "s")).value();
+  UniqueFd socket{::socket(AF_UNIX, SOCK_STREAM, 0)};
+  CO_ASSERT_TRUE(::bind(socket.get(), named.data(), named.size()) == 0 && ::listen(socket.get(), 8) == 0);
+  const Address inherited = inherited_address(std::move(socket));
+  {
+    auto listener = Listener::open(executor, inherited).value();
+    EXPECT_EQ(listener->address().text(), inherited.text());
+    EXPECT_LT(::fcntl(inherited.descriptor(), F_GETFD), 0) << "a command could inherit it";
+    EXPECT_FALSE(Listener::open(executor, inherited).has_value());
+    Accepted accepted{executor};
+    TaskGroup group{executor};
+    group.spawn("accept", listener->accept_all(accepted.taker()));
+    auto client = co_await connect(named, 5s, executor);
+    EXPECT_TRUE(client.has_value());
+    co_await accepted.wait_for(1);
+    listener->close();
+    co_await group.join();
+  }
+  struct stat file{};
+  EXPECT_EQ(::stat((directory / "s").c_str(), &file), 0);
+}
+
+CO_TEST(Listener, RefusesAnInheritedDescriptorThatIsNoListeningUnixStream) {
+  UniqueFd silent{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  UniqueFd datagrams{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  UniqueFd tcp{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  CO_ASSERT_TRUE(::listen(tcp.get(), 8) == 0);
+  UniqueFd file{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  for (const UniqueFd* one : {&silent, &datagrams, &tcp, &file}) {
+    const auto refused = Listener::open(executor, Address::parse("fd:" + std::to_string(one->get())).value());
+    CO_ASSERT_TRUE(!refused.has_value());
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("listen on fd:"));
+    EXPECT_GE(::fcntl(one->get(), F_GETFD), 0);
+  }
+  EXPECT_FALSE(Listener::open(executor, Address::parse("fd:65000").value()).has_value());
+  co_return;
 }
 
 CO_TEST(Listener, OwnsItsSocketFile) {
