@@ -20,6 +20,7 @@
 #include "container/cli/parse/parse.hpp"
 #include "container/cli/trace_run.hpp"
 #include "container/cluster/rbac.hpp"
+#include "container/drivers/box/enter.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
 namespace {
@@ -76,6 +77,8 @@ int run(Parsed parsed, TraceRun& trace) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // It shares nothing with the other commands: it must have one thread, and what it does first takes rights away.
+  if (argc == 2 && argv[1] == box::kEnterCommand) return box::enter();
   hold_standard_streams();
   // libarchive takes names of files for text in this encoding.
   std::setlocale(LC_CTYPE, "C.UTF-8");

@@ -12,6 +12,7 @@
 #include "container/cli/output/output.hpp"
 #include "container/cli/output/printable.hpp"
 #include "container/cli/output/terminal.hpp"
+#include "container/drivers/box/driver.hpp"
 #include "container/drivers/claims/driver.hpp"
 #include "container/drivers/direct/driver.hpp"
 #include "container/drivers/local/driver.hpp"
@@ -106,6 +107,10 @@ Result<std::unique_ptr<Driver>> Context::create_driver(std::string_view name) {
     SKIFF_TRY(auto state, StateDirectory::open({}));
     return std::make_unique<LocalDriver>(std::move(state));
   }
+  if (name == "box") {
+    SKIFF_TRY(auto state, StateDirectory::open({}));
+    return std::make_unique<BoxDriver>(executor_, std::move(state));
+  }
   if (name == "direct") {
     return DirectDriver::open(executor_, {.url = options_.url,
                                           .token = options_.token,
@@ -161,7 +166,7 @@ Result<std::string> Context::choose_driver() {
 
 /// A command for a server must not run on the user's machine because of a forgotten variable.
 Result<> Context::check_one_answer() const {
-  if (options_.driver != "local" || examines_url_) return {};
+  if (!is_of_this_machine(options_.driver) || examines_url_) return {};
   if (options_.has_driver_flag && !options_.has_url_flag) return {};
   const std::string_view other = options_.has_url_flag            ? "--url"
                                  : !options_.url.empty()          ? "SKIFF_URL"
@@ -171,12 +176,14 @@ Result<> Context::check_one_answer() const {
   if (other.empty()) return {};
   const bool has_key = !options_.api_key.empty() || !options_.api_key_file.empty();
   const std::string there = has_key ? "serve" : "direct";
-  const std::string which = variable("SKIFF_DRIVER") == "local" ? "SKIFF_DRIVER=local" : "the driver local";
+  const std::string& named = options_.driver;
+  const bool is_variable = variable("SKIFF_DRIVER") == named;
+  const std::string which = (is_variable ? "SKIFF_DRIVER=" : "the driver ") + named;
   return fail(Errc::invalid_field,
               which + " means this machine, and " + std::string{other} + " another one. To use that one, " +
-                  (which == "SKIFF_DRIVER=local" ? "`unset SKIFF_DRIVER` or " : "") + "add --driver " + there +
+                  (is_variable ? "`unset SKIFF_DRIVER` or " : "") + "add --driver " + there +
                   "; to work on this machine, " +
-                  (other == "--url" ? "omit --url" : "`unset " + std::string{other} + "` or add --driver local"),
+                  (other == "--url" ? "omit --url" : "`unset " + std::string{other} + "` or add --driver " + named),
               "--driver");
 }
 

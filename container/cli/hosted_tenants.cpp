@@ -6,7 +6,7 @@ namespace skiff::container {
 
 Task<Result<Driver*>> HostedTenants::driver(std::string tenant) {
   SKIFF_CO_TRY(auto own, co_await context_->driver());
-  if (own->name() == "local") co_return own;
+  if (is_of_this_machine(own->name())) co_return own;
   auto& there = namespaces_[tenant];
   if (!there) there = std::make_unique<Context>(context_->in_namespace(tenant));
   co_return co_await there->driver();

@@ -8,7 +8,7 @@
 
 #include "base/small_file.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/drivers/local/file_lock.hpp"
+#include "container/host/file_lock.hpp"
 #include "protocol/json/base64.hpp"
 
 namespace skiff::container {
@@ -122,7 +122,7 @@ Task<Result<std::unique_ptr<serve::KeyStore>>> open_key_store(Context* context) 
     co_return fail(Errc::not_supported, "create API keys where the server runs, with the driver that it uses",
                    "--driver");
   }
-  if (driver->name() == "local") {
+  if (is_of_this_machine(driver->name())) {
     SKIFF_CO_TRY(auto state, StateDirectory::open({}));
     co_return std::make_unique<KeyFile>(std::move(state));
   }

@@ -5,7 +5,7 @@
 #include "base/async/task.hpp"
 #include "base/error.hpp"
 #include "container/cli/context.hpp"
-#include "container/drivers/local/state_directory.hpp"
+#include "container/host/state_directory.hpp"
 #include "container/serve/keys/key_store.hpp"
 
 namespace skiff::container {

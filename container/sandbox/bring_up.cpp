@@ -59,7 +59,16 @@ std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& f
 
 }  // namespace
 
+Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
+  if (spec.mount.empty() || driver.name() == "box") return {};
+  return fail(Errc::invalid_field,
+              "--mount brings a directory of this machine into a sandbox of the driver box: with --driver " +
+                  std::string{driver.name()} + " use skiff cp DIR NAME:, or --volume SIZE:PATH for a disk of a cluster",
+              "--mount");
+}
+
 Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
+  SKIFF_CO_TRY_VOID(check_mount(wanted.spec, *driver));
   const std::string name = wanted.spec.name;
   const auto wait = wanted.spec.wait;
   const SandboxSpec request = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};

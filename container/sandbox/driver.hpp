@@ -56,6 +56,11 @@ struct Removal {
   std::function<bool(const Sandbox& now)> only_if = {};
 };
 
+/// True for the drivers whose sandboxes, and the keys of a server for them, are files of this machine.
+[[nodiscard]] constexpr bool is_of_this_machine(std::string_view driver) noexcept {
+  return driver == "local" || driver == "box";
+}
+
 /// A condition that the driver needs to work.
 struct Check {
   std::string what;

@@ -29,6 +29,8 @@ enum class FailureReason : std::uint8_t {
   exited,         ///< the agent ended before it answered
   no_agent,       ///< no skiffd was found to start
   not_ready,      ///< the time was over
+  no_namespaces,  ///< this machine lets skiff isolate nothing
+  no_overlay,     ///< a directory of this machine cannot be mounted
 };
 
 [[nodiscard]] std::string_view reason_word(FailureReason reason) noexcept;

@@ -36,6 +36,10 @@ struct SandboxSpec {
   std::chrono::milliseconds wait{120'000};  ///< longest time until it answers
   bool is_one_shot = false;  ///< for one run: as few objects as possible; it cannot be stopped and started
   PodOptions pod = {};
+  /// DIR[:ro]: a directory of this machine, for the driver box. It is not in JSON: clients of a server must not name
+  /// directories of the server's machine.
+  std::string mount = {};
+  bool names_network = false;  ///< the caller has chosen `pod.network`; else the driver's own default holds
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &SandboxSpec::name, "Name of the sandbox"),

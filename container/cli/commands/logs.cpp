@@ -119,7 +119,7 @@ class Logs final : public Invocation {
       const auto found = sandbox->details.find(key);
       return found == sandbox->details.end() ? std::string{} : found->second;
     };
-    if (sandbox->driver == "local") co_return show_file(detail("log"));
+    if (is_of_this_machine(sandbox->driver)) co_return show_file(detail("log"));
     if (detail("pod").empty()) {
       co_return fail(Errc::not_supported,
                      "sandbox \"" + sandbox->name +
@@ -138,8 +138,7 @@ class Logs final : public Invocation {
   /// Prints a log file, whose lines have their times already.
   [[nodiscard]] Result<int> show_file(const std::string& path) const {
     if (previous_ || since_.count() > 0 || timestamps_) {
-      return fail(Errc::invalid_field,
-                  "with the driver local the log is a plain file: omit -p, --since and --timestamps");
+      return fail(Errc::invalid_field, "with this driver the log is a plain file: omit -p, --since and --timestamps");
     }
     SKIFF_TRY(auto text, read_small_file(path, kLongestLog));
     std::string_view shown{text};

@@ -154,7 +154,7 @@ class Ps final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& host = context.options().driver;
-    if ((host == "local" || host == "serve") && all_namespaces_) {
+    if ((is_of_this_machine(host) || host == "serve") && all_namespaces_) {
       co_return fail(Errc::invalid_field, "only a cluster has namespaces: omit -A, or --driver " + host,
                      "--all-namespaces");
     }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/small_file.hpp"
-#include "container/drivers/local/state_directory.hpp"
+#include "container/host/state_directory.hpp"
 #include "container/sandbox/pools.hpp"
 #include "protocol/json/utf8.hpp"
 
@@ -46,7 +46,7 @@ std::vector<Setting> SpecFlags::rows() {
        .environment = "SKIFF_IMAGE",
        .target = setting::Text{&image_},
        .value = "IMAGE",
-       .help = "Container image, except with the local driver. Any image works: skiff adds skiffd to it.",
+       .help = "Container image, except with the drivers box and local. Any image works: skiff adds skiffd to it.",
        .shown_default = "python:3.12-slim"},
       {.flag = "env",
        .target = setting::List{&env_},
@@ -58,6 +58,11 @@ std::vector<Setting> SpecFlags::rows() {
        .target = setting::Text{&env_file_},
        .value = "FILE",
        .help = "File with further variables, one per line."},
+      {.flag = "mount",
+       .target = setting::Text{&mount_},
+       .value = "DIR[:ro]",
+       .help = "Directory of this machine that a sandbox of the driver box has as /workspace. What the sandbox writes "
+               "goes to a layer above it; with :ro it only reads."},
       {.flag = "label",
        .environment = "SKIFF_LABEL",
        .target = setting::List{&labels_},
@@ -83,7 +88,7 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label", "mount", "ttl", "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -133,6 +138,8 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   if (ttl_ > 0ms) spec.lease.ttl = ttl_;
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
+  spec.mount = mount_;
+  spec.names_network = std::ranges::count(given, "--network") > 0;
   SKIFF_TRY(spec.pod, pod_.options());
   // Without a name a template is wanted, and not a sandbox from one.
   const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();

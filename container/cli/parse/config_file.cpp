@@ -5,7 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/small_file.hpp"
-#include "container/drivers/local/state_directory.hpp"
+#include "container/host/state_directory.hpp"
 
 namespace skiff::container {
 namespace {

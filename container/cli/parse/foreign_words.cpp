@@ -42,7 +42,7 @@ constexpr auto kForeignCommands = std::to_array<ForeignCommand>({
 
 constexpr auto kForeignFlags = std::to_array<ForeignFlag>({
     {"run,up", "--publish,-p", "use --port PORT for its service, or skiff forward NAME PORT for this machine"},
-    {"run,up", "--mount,-v", "use --volume SIZE:PATH for a disk, or skiff cp DIR NAME: for local files"},
+    {"run,up", "-v", "use --volume SIZE:PATH for a disk, or skiff cp DIR NAME: for local files"},
     {"run,up", "-m", "use --memory 512Mi, in the units of Kubernetes"},
     {"run,up", "--cpus", "here it is --cpu 2"},
     {"run,up", "--user", "here it is -u UID[:GID]"},

@@ -12,6 +12,7 @@
 #include "container/cli/flags/spec_flags.hpp"
 #include "container/cli/parse/config_file.hpp"
 #include "container/cli/parse/foreign_words.hpp"
+#include "container/sandbox/driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -140,10 +141,11 @@ Result<> leave_kinds_out(const Command& command, std::vector<std::string>& words
 
 /// A command that was meant for a cluster must not run on this machine.
 Result<> check_cluster_flags(const Options& options, const SettingsTable::Arguments& given) {
-  if (options.driver != "local") return {};
+  if (!is_of_this_machine(options.driver)) return {};
   for (const std::string_view flag : {"--context", "--kubeconfig", "--server"}) {
     if (std::ranges::count(given.given, flag) == 0) continue;
-    return fail(Errc::invalid_field, std::string{flag} + " names a cluster, and the driver is local: add --driver pod",
+    return fail(Errc::invalid_field,
+                std::string{flag} + " names a cluster, and the driver is " + options.driver + ": add --driver pod",
                 std::string{flag});
   }
   return {};

@@ -93,7 +93,7 @@ class Doctor final : public Invocation {
     SKIFF_CO_TRY(auto keys, co_await open_key_store(context));
     std::vector<Check> checks;
     const auto add = [&checks](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };
-    if (driver->name() == "local") {
+    if (is_of_this_machine(driver->name())) {
       checks.push_back((co_await examine_api_keys(keys.get())).check);
     } else {
       SKIFF_CO_TRY(auto cluster, context->cluster());

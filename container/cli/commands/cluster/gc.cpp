@@ -48,7 +48,7 @@ class Gc final : public Invocation {
     if (!everyone_) collecting_.owner = context.options().owner;
     if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
     const std::string& host = context.options().driver;
-    if ((host == "local" || host == "serve") && (all_namespaces_ || !namespaces_.empty())) {
+    if ((is_of_this_machine(host) || host == "serve") && (all_namespaces_ || !namespaces_.empty())) {
       co_return fail(Errc::invalid_field,
                      "only a cluster has namespaces: omit -A and --in-namespace, or --driver " + host,
                      all_namespaces_ ? "--all-namespaces" : "--in-namespace");
@@ -80,7 +80,8 @@ class Gc final : public Invocation {
     SKIFF_CO_TRY(auto driver, co_await context->driver());
     if (driver->name() == "direct") {
       co_return fail(Errc::invalid_field,
-                     "the driver direct removes nothing: `skiff gc` needs --driver pod, claim or local", "--driver");
+                     "the driver direct removes nothing: `skiff gc` needs --driver pod, claim, box or local",
+                     "--driver");
     }
     co_return co_await collect_garbage(driver, collecting_);
   }

@@ -32,9 +32,10 @@ class KeyRotate final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    if (context.options().driver == "local") {
+    if (is_of_this_machine(context.options().driver)) {
       co_return fail(Errc::not_supported,
-                     "the key of local sandboxes cannot be rotated: `skiff key rotate` needs a cluster", "--driver");
+                     "the key of the sandboxes of this machine cannot be rotated: `skiff key rotate` needs a cluster",
+                     "--driver");
     }
     SKIFF_CO_TRY(auto cluster, context.cluster());
     SKIFF_CO_TRY(auto report, co_await (finishes_ ? finish_rotation(cluster) : rotate_key(cluster)));

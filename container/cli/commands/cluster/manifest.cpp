@@ -15,6 +15,7 @@
 #include "container/cli/output/json_path.hpp"
 #include "container/cli/output/output.hpp"
 #include "container/drivers/pods/offline_manifest.hpp"
+#include "container/sandbox/bring_up.hpp"
 #include "container/sandbox/pools.hpp"
 
 namespace skiff::container {
@@ -96,6 +97,7 @@ constexpr std::size_t kLongestKey = std::size_t{64} << 10U;
 
 Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied) {
   SKIFF_CO_TRY(auto driver, co_await context->driver());
+  SKIFF_CO_TRY_VOID(check_mount(spec, *driver));
   SKIFF_CO_TRY(auto objects, co_await driver->manifest(std::move(spec), to_be_applied));
   co_return print_objects(context->options(), std::move(objects));
 }

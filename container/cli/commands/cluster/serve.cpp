@@ -131,7 +131,7 @@ class Serve final : public Invocation {
     std::optional<ClusterAccounts> reviewer;
     std::optional<serve::AccountCache> accounts;
     if (service_accounts_) {
-      if (driver->name() == "local") {
+      if (is_of_this_machine(driver->name())) {
         co_return fail(Errc::not_supported, "--service-accounts needs a cluster", "--service-accounts");
       }
       SKIFF_CO_TRY(auto cluster, context.cluster());
@@ -154,7 +154,7 @@ class Serve final : public Invocation {
                            keys.get(),
                            std::move(templates),
                            {.domain = domain,
-                            .is_local = driver->name() == "local",
+                            .is_local = is_of_this_machine(driver->name()),
                             .behind_proxy = behind_proxy_,
                             .spans = spans.get(),
                             .audit = audit.get(),

@@ -22,11 +22,11 @@ CO_TEST(LocalDriver, DialsNoPortThatADeadAgentHasLeftToOthers) {
   auto state = StateDirectory::open(directory / "state");
   CO_ASSERT_TRUE(state.has_value()) << state.error().message;
   CO_ASSERT_TRUE(create_private_directory(state->path() / "local").has_value());
-  const LocalRecords records{state->path() / "local"};
+  const HostRecords records{state->path() / "local"};
   auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
   const HostProcess agent = start_something();
   CO_ASSERT_TRUE(is_alive(agent));
-  LocalRecord record;
+  HostRecord record;
   record.name = "box";
   record.id = "s1";
   record.port = listener->address().port();

@@ -1,0 +1,245 @@
+#include "container/drivers/box/driver.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/async/finally.hpp"
+#include "base/async/timer.hpp"
+#include "base/kernel_features.hpp"
+#include "container/drivers/box/ids.hpp"
+#include "container/drivers/box/launch.hpp"
+#include "container/drivers/box/support.hpp"
+#include "container/sandbox/dialects.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTrialPatience{10'000};
+constexpr milliseconds kBetweenConnects{5};
+
+/// An error that says why there can be no box, with what to do about it.
+std::unexpected<Error> no_box(const box::Refusal& refusal) {
+  const box::Reason reason = box::explain(refusal, box::look_around());
+  std::string message = "a box can't be made: " + reason.why;
+  std::string_view rest{reason.remedy};
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    message.append("\n  ").append(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const bool is_overlay = refusal.step == box::Step::workspace;
+  return std::unexpected{
+      bring_up_failure(is_overlay ? FailureReason::no_overlay : FailureReason::no_namespaces, std::move(message))};
+}
+
+bool lies_under(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+std::unexpected<Error> bad_mount(std::string message) {
+  return fail(Errc::invalid_field, "--mount " + std::move(message), "--mount");
+}
+
+/// Reads DIR[:ro]. The directory is known by its device and inode from now on.
+Result<HostMount> parse_mount(std::string text, const std::filesystem::path& state) {
+  constexpr std::string_view kReadOnly = ":ro";
+  HostMount mount;
+  if (text.ends_with(kReadOnly)) {
+    mount.read_only = true;
+    text.erase(text.size() - kReadOnly.size());
+  }
+  std::error_code error;
+  const auto path = std::filesystem::canonical(text, error);
+  if (error) return bad_mount("\"" + text + "\": " + error.message());
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return bad_mount("\"" + text + "\": " + errno_text(errno));
+  if (!S_ISDIR(found.st_mode)) return bad_mount("\"" + text + "\" is not a directory");
+  const auto own = std::filesystem::weakly_canonical(state, error);
+  if (lies_under(own, path) || lies_under(path, own)) {
+    return bad_mount("\"" + text + "\" contains skiff's own files (" + own.string() +
+                     "): name a directory beside them");
+  }
+  mount.path = path;
+  mount.device = found.st_dev;
+  mount.inode = found.st_ino;
+  return mount;
+}
+
+}  // namespace
+
+BoxDriver::BoxDriver(Executor executor, StateDirectory state) : HostDriver{"box", std::move(state)}, ports_{executor} {}
+
+std::string_view BoxDriver::notice() const noexcept {
+  return "a box has no network, shares this machine's kernel, and its memory and disk are not limited";
+}
+
+Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
+  PodOptions rest = spec.pod;
+  const bool is_named = spec.names_network || rest.network != PodOptions{}.network;
+  if (is_named && rest.network != "deny") {
+    return fail(Errc::invalid_field, "--network " + rest.network + ": the box driver offers --network deny alone",
+                "--network");
+  }
+  rest.network = PodOptions{}.network;
+  SKIFF_TRY_VOID(refuse_pod_options(rest, name()));
+  const box::Ids ids = box::new_ids();
+  record.user = ids.user;
+  record.group = ids.group;
+  if (spec.mount.empty()) return {};
+  SKIFF_TRY(auto mount, parse_mount(spec.mount, state().path()));
+  record.mount = std::move(mount);
+  return {};
+}
+
+Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public_key, int lock, milliseconds wait) {
+  SKIFF_CO_TRY(auto skiffd, find_skiffd());
+  SKIFF_CO_TRY(auto dialects, ports_of_dialects(record.dialects));
+  const auto directory = records().directory(record.name);
+  const auto root = records().root(record.name);
+  SKIFF_CO_TRY_VOID(box::create_files(record, root));
+  box::Handover given{.plan = {}, .listeners = {}, .lock = UniqueFd{::fcntl(lock, F_DUPFD_CLOEXEC, 0)}};
+  SKIFF_CO_TRY(given.plan, box::create_plan(record, box::look_at_machine(), root, skiffd, public_key, ::environ));
+  SKIFF_CO_TRY(auto listener, box::bind_socket(directory, std::string{box::kAgentSocket}));
+  given.listeners.push_back(std::move(listener));
+  for (const DialectPort& port : dialects) {
+    SKIFF_CO_TRY(auto one, box::bind_socket(directory, box::socket_of(port.name)));
+    given.listeners.push_back(std::move(one));
+  }
+  SKIFF_CO_TRY(auto log, open_log(records().log(record.name)));
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  SKIFF_CO_TRY(auto started, box::start_box(executor, given, log.get()));
+  given = {};  // the box alone listens from now on
+  AgentLines lines{std::move(started.output), wait};
+  Result<HostRecord> followed = std::unexpected{Error{}};
+  auto follow = [&](this auto) -> Task<> { followed = co_await follow_start(&lines, record, 1 + dialects.size()); };
+  co_await finally(std::move(follow), [&](this auto) -> Task<> {
+    // We are its parent. If the box listens, it has done its work.
+    (void)co_await end_process(std::move(started.process), milliseconds{0});
+  });
+  if (!followed) co_return std::unexpected{std::move(followed.error())};
+  record = std::move(*followed);
+  record.socket = directory / box::kAgentSocket;
+  for (const DialectPort& port : dialects) {
+    record.dialect_addresses.emplace(port.name, "unix:" + (directory / box::socket_of(port.name)).string());
+  }
+  co_return record;
+}
+
+Task<Result<HostRecord>> BoxDriver::follow_start(AgentLines* lines, HostRecord record, std::size_t listeners) {
+  for (std::size_t listening = 0; listening < listeners;) {
+    auto line = co_await lines->next();
+    if (!line) {
+      const bool is_late = line.error().code == Errc::timeout;
+      co_return not_up(record, is_late ? FailureReason::not_ready : FailureReason::exited, line.error().message);
+    }
+    if (const auto refusal = box::parse_refusal(*line)) co_return no_box(*refusal);
+    if (const auto pid = box::parse_created(*line)) {
+      record.set_process(process_or_ended(*pid));
+      SKIFF_CO_TRY_VOID(records().save(record));
+    } else {
+      ++listening;
+    }
+  }
+  co_return record;
+}
+
+Task<Result<protocol::Stream>> BoxDriver::connect_agent(HostRecord record, milliseconds limit) {
+  return connect_box(std::move(record), std::string{box::kAgentSocket}, limit);
+}
+
+Task<Result<protocol::Stream>> BoxDriver::connect_box(HostRecord record, std::string socket, milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  Timer timer{executor};
+  for (;;) {
+    auto connected = box::connect_socket(records().directory(record.name), socket);
+    if (connected && box::peer_process(*connected) != record.pid) {
+      co_return fail(Errc::sandbox_not_running, "another process listens in the place of \"" + record.name + "\"",
+                     "name");
+    }
+    if (connected) co_return protocol::Stream{executor, std::move(*connected), "skiffd"};
+    if (connected.error().code != Errc::resource_exhausted || std::chrono::steady_clock::now() >= until) {
+      co_return std::unexpected{std::move(connected.error())};
+    }
+    timer.expires_after(kBetweenConnects);
+    co_await timer.async_wait(use_task);
+  }
+}
+
+Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
+  // With its process 1 everything in a box ends. If the record does not know that process, because its launcher was
+  // killed, the socket does.
+  std::vector<HostProcess> known{record.process()};
+  const pid_t listening = box::listening_process(records().directory(record.name));
+  if (listening > 0 && listening != record.pid) known.push_back(find_process(listening).value_or(HostProcess{}));
+  for (HostProcess& process : known) {
+    if (process.pid <= 0) continue;
+    HostProcess one = std::move(process);
+    SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), grace));
+  }
+  co_return Result<>{};
+}
+
+void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {
+  sandbox.details["network"] = "none";
+  sandbox.details["limits"] = std::to_string(box::kMostProcesses) + " processes; memory and disk are not limited";
+  if (record.mount) {
+    sandbox.details["mount"] = record.mount->path + (record.mount->read_only ? " (read-only)" : " (a copy is written)");
+  }
+}
+
+Task<Result<protocol::Stream>> BoxDriver::dial(std::string name, std::uint16_t port) {
+  SKIFF_CO_TRY(auto record, running(name));
+  SKIFF_CO_TRY(auto dialects, ports_of_dialects(record.dialects));
+  for (const DialectPort& known : dialects) {
+    if (known.number != port) continue;
+    co_return co_await connect_box(std::move(record), box::socket_of(known.name), kConnectPatience);
+  }
+  // The network of the box is its own: its agent passes the connection on.
+  SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {.scope = "ports"}));
+  co_return co_await ports_.connect(std::move(endpoint), port);
+}
+
+Task<> BoxDriver::close() {
+  co_await ports_.close();
+}
+
+Task<std::vector<Check>> BoxDriver::examine() {
+  std::vector<Check> checks = examine_parts();
+  auto tried = co_await box::try_box(kTrialPatience);
+  Check namespaces{
+      .what = "namespaces", .passed = tried && !*tried, .detail = "user, mount, pid, ipc, uts, net, cgroup"};
+  if (!tried) {
+    namespaces.detail = tried.error().message;
+    namespaces.remedy = "see what `skiff up --driver box` says";
+  } else if (*tried) {
+    box::Reason reason = box::explain(**tried, box::look_around());
+    namespaces.detail = std::move(reason.why);
+    namespaces.remedy = std::move(reason.remedy);
+  }
+  checks.push_back(std::move(namespaces));
+  const int landlock = kernel_features().landlock_abi;
+  // The mounts protect files without it, too.
+  checks.push_back({.what = "Landlock",
+                    .passed = true,
+                    .detail = landlock >= 2 ? "version " + std::to_string(landlock) : "absent or too old: not used"});
+  co_return checks;
+}
+
+Task<Result<PodOptions>> BoxDriver::set_network(std::string, std::string, std::vector<std::string>) {
+  co_return fail(Errc::invalid_field,
+                 "a box has no network: use `--driver pod` to restrict a sandbox's network, or `skiff forward` to "
+                 "reach its ports",
+                 "--driver");
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,177 @@
+#include "container/drivers/box/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "container/host/agent.hpp"
+#include "container/sandbox/dialects.hpp"
+
+namespace skiff::container::box {
+namespace {
+
+namespace files = std::filesystem;
+
+/// The directories with the programs of a machine. All others stay out of sight: a list of what is allowed needs no
+/// list of secrets.
+constexpr std::array<std::string_view, 9> kSystemDirectories{"/usr",   "/bin", "/sbin",      "/lib",      "/lib32",
+                                                             "/lib64", "/opt", "/nix/store", "/gnu/store"};
+
+/// The entries of /etc that programs need. The box has its own passwd, group, hosts, hostname and resolv.conf.
+// clang-format off
+constexpr std::array kEtc = std::to_array<std::string_view>({
+    "alternatives", "bash.bashrc", "bash_completion.d", "ca-certificates", "ca-certificates.conf", "crypto-policies",
+    "debian_version", "default/locale", "dpkg/origins", "dpkg/dpkg.cfg", "fedora-release", "fonts", "gai.conf",
+    "gitattributes", "gtk-3.0", "host.conf", "inputrc", "issue", "java", "java-17-openjdk", "java-21-openjdk",
+    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "libaudit.conf", "locale.alias", "locale.conf", "locale.gen",
+    "localtime", "login.defs", "lsb-release", "magic", "magic.mime", "mailcap", "manpath.config", "mime.types",
+    "nanorc", "networks", "nsswitch.conf", "openssl", "os-release", "papersize", "perl", "pki/ca-trust",
+    "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "profile", "profile.d", "protocols", "python3",
+    "python3.11", "python3.12", "python3.13", "redhat-release", "rpc", "services", "shells", "skel", "ssl/certs",
+    "ssl/openssl.cnf", "system-release", "terminfo", "timezone", "vim", "xattr.conf", "zsh",
+});
+// clang-format on
+
+/// Variables of ours that a shell in the box can use.
+constexpr std::array<std::string_view, 4> kInheritedHere{"LANG", "LANGUAGE", "TERM", "TZ"};
+constexpr std::string_view kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+bool lies_in(const files::path& inner, const files::path& outer) {
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+bool is_seen(const Machine& machine, const files::path& path) {
+  return std::ranges::any_of(machine.directories, [&](const std::string& one) { return lies_in(path, one); });
+}
+
+/// The entries of our PATH that the box has, too; the usual ones if there are none.
+std::string path_of(const Machine& machine, std::string_view ours) {
+  std::string path;
+  while (!ours.empty()) {
+    const std::size_t colon = std::min(ours.find(':'), ours.size());
+    const files::path entry{ours.substr(0, colon)};
+    const bool is_linked =
+        std::ranges::any_of(machine.links, [&](const Link& link) { return lies_in(entry, link.path); });
+    if (entry.is_absolute() && entry.lexically_normal() == entry && (is_linked || is_seen(machine, entry))) {
+      path.append(path.empty() ? "" : ":").append(entry.string());
+    }
+    ours.remove_prefix(std::min(colon + 1, ours.size()));
+  }
+  return path.empty() ? std::string{kUsualPath} : path;
+}
+
+std::vector<std::string> environment_of(const HostRecord& record, const Machine& machine, const std::string& public_key,
+                                        const char* const* ours) {
+  std::map<std::string, std::string> merged{
+      {"HOME", kHome.data()}, {"LOGNAME", "user"}, {"PATH", std::string{kUsualPath}},
+      {"SHELL", "/bin/sh"},   {"TMPDIR", "/tmp"},  {"USER", "user"}};
+  for (; *ours != nullptr; ++ours) {
+    const std::string_view entry{*ours};
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const std::string name{entry.substr(0, equals)};
+    const std::string_view value = entry.substr(std::min(equals + 1, entry.size()));
+    if (name.starts_with("LC_") || std::ranges::count(kInheritedHere, name) > 0) merged[name] = value;
+    if (name == "PATH") merged[name] = path_of(machine, value);
+    if (name == "SHELL" && (value.starts_with("/bin/") || value.starts_with("/usr/bin/"))) merged[name] = value;
+  }
+  for (const auto& [name, value] : record.env) merged[name] = value;
+  merged["SKIFF_PUBLIC_KEY"] = public_key;
+  std::vector<std::string> environment{sandbox_mark(record.id)};
+  for (const auto& [name, value] : merged) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+/// The parts that each box has.
+Plan create_base(const Machine& machine, std::string hostname) {
+  Plan plan{.hostname = std::move(hostname), .links = machine.links};
+  for (const std::string& directory : machine.directories)
+    plan.binds.push_back({.source = directory, .target = directory});
+  for (const std::string& name : machine.etc)
+    plan.binds.push_back({.source = "/etc/" + name, .target = "/etc/" + name});
+  if (machine.has_cpu_list) {
+    plan.binds.push_back({.source = "/sys/devices/system/cpu", .target = "/sys/devices/system/cpu"});
+  }
+  plan.texts = {{.path = "/etc/passwd",
+                 .content = "root:x:0:0:root:/:/usr/sbin/nologin\nuser:x:1000:1000::/home/user:/bin/sh\n"
+                            "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
+                {.path = "/etc/group", .content = "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
+                {.path = "/etc/hosts", .content = "127.0.0.1 localhost " + plan.hostname + "\n::1 localhost\n"},
+                {.path = "/etc/hostname", .content = plan.hostname + "\n"},
+                {.path = "/etc/resolv.conf", .content = "# This sandbox has no network.\n"}};
+  return plan;
+}
+
+}  // namespace
+
+Machine look_at_machine() {
+  Machine machine;
+  std::error_code error;
+  const auto add = [&](const files::path& directory) {
+    if (!is_seen(machine, directory)) machine.directories.push_back(directory.string());
+  };
+  for (const std::string_view name : kSystemDirectories) {
+    const files::path path{name};
+    const files::path real = files::canonical(path, error);
+    if (error || !files::is_directory(real, error)) continue;
+    // A link is copied. If it leads elsewhere, its target is added, as for /opt on systems whose /usr cannot be
+    // written.
+    if (const files::path target = files::read_symlink(path, error); !error) {
+      machine.links.push_back({.path = path.string(), .target = target.string()});
+    }
+    // A link to / or to a user's files is not a directory of programs.
+    if (real == "/" || lies_in(real, "/home") || lies_in(real, "/root")) continue;
+    add(real);
+  }
+  for (const std::string_view name : kEtc) {
+    if (files::exists(files::path{"/etc"} / name, error)) machine.etc.emplace_back(name);
+  }
+  machine.has_cpu_list = files::is_directory("/sys/devices/system/cpu", error);
+  return machine;
+}
+
+const std::vector<std::pair<std::string, std::string>>& state_directories() {
+  static const std::vector<std::pair<std::string, std::string>> all{
+      {"home", std::string{kHome}}, {"workspace", std::string{kWorkspace}}, {"tmp", "/tmp"}, {"var-tmp", "/var/tmp"}};
+  return all;
+}
+
+Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const std::string& root,
+                         const std::string& skiffd, const std::string& public_key, const char* const* ours) {
+  Plan plan = create_base(machine, record.name);
+  plan.user = record.user;
+  plan.group = record.group;
+  for (const auto& [name, target] : state_directories()) {
+    if (record.mount && target == kWorkspace) continue;
+    plan.binds.push_back({.source = root + "/" + name, .target = target, .writable = true});
+  }
+  if (const auto& mount = record.mount) {
+    plan.overlays.push_back({.source = mount->path,
+                             .layer = mount->read_only ? "" : root + "/changes",
+                             .target = std::string{kWorkspace},
+                             .device = mount->device,
+                             .inode = mount->inode});
+  }
+  plan.binds.push_back({.source = skiffd, .target = std::string{kAgentPath}});
+  int descriptor = 3;
+  const auto next = [&descriptor] { return "fd:" + std::to_string(descriptor++); };
+  AgentPlace place{.program = std::string{kAgentPath}, .listen = next(), .root = std::string{kWorkspace}};
+  for (const std::string& name : record.dialects) {
+    SKIFF_TRY(auto ports, ports_of_dialects({name}));
+    std::string value = name;
+    for (std::size_t i = 0; i < ports.size(); ++i) value += (i == 0 ? "=" : ",") + next();
+    place.dialects.push_back(std::move(value));
+  }
+  plan.argv = agent_arguments(std::move(place), record);
+  plan.environment = environment_of(record, machine, public_key, ours);
+  return plan;
+}
+
+Plan create_trial(const Machine& machine, std::uint32_t user, std::uint32_t group) {
+  Plan plan = create_base(machine, "trial");
+  plan.user = user;
+  plan.group = group;
+  return plan;
+}
+
+}  // namespace skiff::container::box

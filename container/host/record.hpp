@@ -1,0 +1,134 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/error.hpp"
+#include "container/host/host_process.hpp"
+#include "container/sandbox/sandbox.hpp"
+#include "protocol/json/schema.hpp"
+
+namespace skiff::container {
+
+/// A directory of this machine that a sandbox sees. It is known by its device and inode, because a link or another
+/// directory may take its place.
+struct HostMount {
+  std::string path;
+  bool read_only = false;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+
+  static constexpr auto fields =
+      std::tuple{protocol::field("path", &HostMount::path, "Path on this machine"),
+                 protocol::field("read_only", &HostMount::read_only, "True: the sandbox may only read it"),
+                 protocol::field("device", &HostMount::device, "Device of the directory"),
+                 protocol::field("inode", &HostMount::inode, "Inode of the directory")};
+};
+
+/// The record of a sandbox of this machine: its options and its process.
+struct HostRecord {
+  using Milliseconds = std::chrono::milliseconds;
+
+  std::string name;
+  std::string id;
+  std::string owner;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> env;
+  std::optional<Milliseconds> ttl;
+  std::optional<Milliseconds> idle_ttl;
+  std::string created_at;
+  bool stopped = false;                                       ///< a caller stopped it
+  bool half_made = false;                                     ///< its first agent has not answered yet
+  std::optional<std::int64_t> expires_ms;                     ///< end of the lease, since 1970
+  std::uint16_t port = 0;                                     ///< TCP port of the agent; 0: none yet
+  std::string socket = {};                                    ///< path of the agent's Unix socket; empty: none yet
+  std::vector<std::string> dialects = {};                     ///< dialects that its agent speaks
+  std::map<std::string, std::string> dialect_addresses = {};  ///< HOST:PORT by the names of ports in dialects.hpp
+  std::int32_t pid = 0;
+  std::uint64_t started_ticks = 0;
+  std::string boot;
+  std::uint32_t user = 0;               ///< of a box: the user on this machine that it runs as
+  std::uint32_t group = 0;              ///< of a box: its group
+  std::optional<HostMount> mount = {};  ///< of a box: its workspace
+
+  [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
+  void set_process(const HostProcess& process);
+  /// Whether the agent that was started last has answered.
+  [[nodiscard]] bool has_answered() const noexcept { return port != 0 || !socket.empty(); }
+  /// Address of the agent, for people.
+  [[nodiscard]] std::string address() const;
+  /// Removes what was known of an earlier agent: a reader must not take its address for that of the next one.
+  void forget_agent();
+
+  static constexpr auto fields = std::tuple{
+      protocol::field("name", &HostRecord::name, "Name of the sandbox"),
+      protocol::field("id", &HostRecord::id, "Audience of its tokens"),
+      protocol::field("owner", &HostRecord::owner, "Owner"),
+      protocol::field("labels", &HostRecord::labels, "Labels"),
+      protocol::field("env", &HostRecord::env, "Environment of its commands; may contain secrets"),
+      protocol::field("ttl_ms", &HostRecord::ttl, "Lease"),
+      protocol::field("idle_ttl_ms", &HostRecord::idle_ttl, "Idle time after which it ends"),
+      protocol::field("created_at", &HostRecord::created_at, "Time of its creation"),
+      protocol::field("stopped", &HostRecord::stopped, "True: a caller stopped it"),
+      protocol::field("half_made", &HostRecord::half_made, "True: its first agent has not answered yet",
+                      {.optional = true}),
+      protocol::field("expires_ms", &HostRecord::expires_ms, "End of the lease"),
+      protocol::field("port", &HostRecord::port, "Port of its agent on 127.0.0.1"),
+      protocol::field("socket", &HostRecord::socket, "Path of its agent's Unix socket", {.optional = true}),
+      protocol::field("dialects", &HostRecord::dialects, "Dialects that its agent speaks", {.optional = true}),
+      protocol::field("dialect_addresses", &HostRecord::dialect_addresses, "Addresses of the dialects",
+                      {.optional = true}),
+      protocol::field("pid", &HostRecord::pid, "Pid of skiffd"),
+      protocol::field("started_ticks", &HostRecord::started_ticks, "Start time of that process, in ticks since boot"),
+      protocol::field("boot", &HostRecord::boot, "Boot in which it was started"),
+      protocol::field("user", &HostRecord::user, "User that a box runs as", {.optional = true}),
+      protocol::field("group", &HostRecord::group, "Group that a box runs as", {.optional = true}),
+      protocol::field("mount", &HostRecord::mount, "Directory that a box has as its workspace"),
+  };
+};
+
+/// The records of a directory: NAME/record.json, beside the sandbox's files in NAME/root and its agent's log. Each call
+/// takes effect as a whole or not at all. A caller that changes a record holds its lock.
+class HostRecords {
+ public:
+  explicit HostRecords(std::filesystem::path directory) : directory_{std::move(directory)} {}
+
+  /// Creates the sandbox's directory with its record. `sandbox_conflict` if it exists.
+  [[nodiscard]] Result<> add(const HostRecord& record) const;
+  /// `invalid_field` for a record that `load` would refuse.
+  [[nodiscard]] Result<> save(const HostRecord& record) const;
+  /// `sandbox_not_found` if there is no record.
+  [[nodiscard]] Result<HostRecord> load(std::string_view name) const;
+  /// Names of all sandboxes, sorted, even of those whose record cannot be read.
+  [[nodiscard]] Result<std::vector<std::string>> names() const;
+
+  [[nodiscard]] std::filesystem::path directory(std::string_view name) const { return directory_ / name; }
+  [[nodiscard]] std::filesystem::path record_file(std::string_view name) const;
+  [[nodiscard]] std::filesystem::path root(std::string_view name) const { return directory(name) / "root"; }
+  [[nodiscard]] std::filesystem::path log(std::string_view name) const { return directory(name) / "skiffd.log"; }
+  /// The file with the locks of all names.
+  [[nodiscard]] std::filesystem::path lock_file() const { return directory_ / ".lock"; }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+/// True if `load` failed because the record is damaged, and not because it cannot be read at present.
+[[nodiscard]] bool is_damage(const Error& error) noexcept;
+
+/// How an agent ended by itself.
+struct LoggedEnd {
+  bool is_lease = false;  ///< its lease or idle time was over; else it was ended from outside
+  std::string why;
+};
+/// Reads it from the end of the agent's log; nullopt when the agent was killed.
+[[nodiscard]] std::optional<LoggedEnd> end_in_log(std::string_view log_end);
+
+}  // namespace skiff::container

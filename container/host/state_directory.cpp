@@ -1,0 +1,166 @@
+#include "container/host/state_directory.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/id.hpp"
+#include "base/small_file.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::container {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr std::size_t kLongestKeyFile = 4096;
+
+std::string shown(const files::path& path) {
+  return "\"" + path.string() + "\"";
+}
+
+Result<std::string> default_path() {
+  // The specification says that a relative path is to be ignored.
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/') {
+    return std::string{state} + "/skiff";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+    return std::string{home} + "/.local/state/skiff";
+  }
+  return fail(Errc::invalid_field, "skiff has no directory for its state: set HOME or XDG_STATE_HOME");
+}
+
+std::string proc_path(const UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+/// Gives the owner all permissions on a directory and on those in it. It works by descriptors, because a command may
+/// replace a name by a link.
+void create_removable(int parent, const char* name) {
+  const UniqueFd directory{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat status{};
+  if (!directory || ::fstat(directory.get(), &status) != 0) return;
+  if ((status.st_mode & S_IRWXU) != S_IRWXU) {
+    (void)::chmod(proc_path(directory).c_str(), (status.st_mode & 07777U) | S_IRWXU);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> reader{
+      ::fdopendir(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir};
+  if (!reader) return;
+  while (const dirent* entry = ::readdir(reader.get())) {
+    const std::string_view found = entry->d_name;
+    const bool maybe_directory = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+    if (maybe_directory && found != "." && found != "..") create_removable(::dirfd(reader.get()), entry->d_name);
+  }
+}
+
+Result<> write_all(int fd, std::string_view text, const files::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return std::unexpected{system_error(errno, "write " + shown(path))};
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+/// Creates a file beside `path` that contains `text`.
+Result<files::path> write_beside(const files::path& path, std::string_view text) {
+  files::path temporary = path;
+  temporary += "." + new_id("tmp");
+  const UniqueFd file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  if (!file) return std::unexpected{system_error(errno, "create " + shown(temporary))};
+  auto written = write_all(file.get(), text, temporary);
+  if (written && ::fsync(file.get()) != 0) written = std::unexpected{system_error(errno, "write " + shown(temporary))};
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return std::unexpected{std::move(written.error())};
+  }
+  return temporary;
+}
+
+}  // namespace
+
+Result<StateDirectory> StateDirectory::open(std::string path) {
+  if (path.empty()) {
+    SKIFF_TRY(path, default_path());
+  }
+  std::error_code error;
+  const files::path directory = files::absolute(path, error).lexically_normal();
+  if (error) return std::unexpected{system_error(error.value(), "find " + shown(path))};
+  files::create_directories(directory.parent_path(), error);
+  if (error) return std::unexpected{system_error(error.value(), "create " + shown(directory.parent_path()))};
+  if (auto made = create_private_directory(directory); !made && made.error().code != Errc::already_exists) {
+    return std::unexpected{std::move(made.error())};
+  }
+  // By descriptor, so that the directory that was checked is the one that is changed.
+  const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0) {
+    return std::unexpected{system_error(errno, "open " + shown(directory))};
+  }
+  if (status.st_uid != ::geteuid()) {
+    return fail(Errc::permission_denied, shown(directory) + " belongs to another user: set XDG_STATE_HOME");
+  }
+  if ((status.st_mode & 077U) != 0 && ::fchmod(opened.get(), 0700) != 0) {
+    return std::unexpected{system_error(errno, "close " + shown(directory) + " to others")};
+  }
+  return StateDirectory{directory};
+}
+
+Result<SigningKey> StateDirectory::signing_key() const {
+  const files::path file = path_ / "signing-key.pem";
+  auto text = read_small_file(file, kLongestKeyFile);
+  if (!text && text.error().code == Errc::path_not_found) {
+    auto key = SigningKey::generate();
+    if (!key) return key;
+    SKIFF_TRY(auto pem, key->private_pem());
+    SKIFF_TRY(auto temporary, write_beside(file, pem));
+    // link(2) does not replace: the first key wins, and every process reads that one.
+    const int linked = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
+    ::unlink(temporary.c_str());
+    if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
+    text = read_small_file(file, kLongestKeyFile);
+  }
+  if (!text) return std::unexpected{std::move(text.error())};
+  auto key = SigningKey::parse_pem(*text);
+  if (!key) key.error().message = shown(file) + ": " + key.error().message;
+  return key;
+}
+
+Result<> write_private_file(const files::path& path, std::string_view text) {
+  SKIFF_TRY(auto temporary, write_beside(path, text));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    auto error = system_error(errno, "replace " + shown(path));
+    ::unlink(temporary.c_str());
+    return std::unexpected{std::move(error)};
+  }
+  return {};
+}
+
+Result<> create_private_directory(const files::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  return std::unexpected{system_error(errno, "create " + shown(path))};
+}
+
+Result<> remove_directory(const files::path& path) {
+  std::error_code error;
+  files::remove_all(path, error);
+  if (!error) return {};
+  // Entries of a directory without w and x cannot be removed: set the permissions, then try again.
+  create_removable(AT_FDCWD, path.c_str());
+  files::remove_all(path, error);
+  if (error) return std::unexpected{system_error(error.value(), "remove " + shown(path))};
+  return {};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,68 @@
+"""Attacks on a box from within (box_probes), in each form that it has: nothing may be reached."""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import boxes
+
+PROBES = pathlib.Path(__file__).parent / "box_probes"
+LEAST_PROBES = 55
+
+
+@contextlib.contextmanager
+def things_outside(folder, uid):
+    """Files, processes, ports and sockets of the host, which a box must not reach."""
+    secret = folder / "secret"
+    secret.write_text("secret")
+    secret.chmod(0o644)
+    port, name = socket.create_server(("0.0.0.0", 0)), f"box-{os.getpid()}-{uid}"
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind("\0" + name)
+    abstract.listen()
+    hosts = ["127.0.0.1", "localhost", *{one[4][0] for one in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}] \
+        if is_known(socket.gethostname()) else ["127.0.0.1"]
+    with port, abstract:
+        yield {"files": [str(secret), str(folder), "/tmp/skiff", os.getcwd()], "login": "root", "variables": ["ITEST_SECRET"],
+               "pids": [os.getpid(), os.getppid()], "ports": [[host, port.getsockname()[1]] for host in hosts],
+               "abstract": [name], "sockets": []}
+
+
+def is_known(host):
+    with contextlib.suppress(OSError):
+        return bool(socket.getaddrinfo(host, None))
+    return False
+
+
+FORMS = {"plain": (), "mounted": ("--mount", "project"), "read-only": ("--mount", "project:ro")}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("user", boxes.USERS)
+def test_nothing_is_reached(tmp_path, user, form):
+    uid = boxes.USERS[user]
+    boxes.need_boxes(uid)
+    skiff = boxes.BoxSkiff(tmp_path, uid)
+    (skiff.work / "project").mkdir()
+    skiff.own(skiff.work / "project")
+    skiff.up("box", *FORMS[form], env={"ITEST_SECRET": "x"})
+    with things_outside(tmp_path, uid) as outside:
+        outside["sockets"] = [str(skiff.sandboxes / "box/agent.sock")]
+        skiff("cp", "-q", PROBES, "box:/tmp/probes")
+        said = json.loads(skiff("exec", "box", "--", "python3", "/tmp/probes", json.dumps(outside))[0])
+    assert said["reached"] == {} and said["probes"] >= LEAST_PROBES, said
+    assert skiff.json("ps", "box")["state"] == "running", "the agent was ended from within"
+    for path in skiff.work.rglob("*"):
+        assert not path.lstat().st_mode & 0o6000, path
+    skiff.finish()
+
+
+def test_the_probes_refuse_to_run_outside():
+    done = subprocess.run([sys.executable, PROBES, "{}"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "in a box alone" in done.stderr and done.stdout == ""
