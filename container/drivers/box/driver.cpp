@@ -79,7 +79,7 @@ Result<HostMount> parse_mount(std::string text, const std::filesystem::path& sta
 BoxDriver::BoxDriver(Executor executor, StateDirectory state) : HostDriver{"box", std::move(state)}, ports_{executor} {}
 
 std::string_view BoxDriver::notice() const noexcept {
-  return "a box has no network, shares this machine's kernel, and its memory and disk are not limited";
+  return "a box has no network, shares this machine's kernel, and its memory, CPU and disk are not limited";
 }
 
 Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
@@ -191,7 +191,7 @@ Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
 
 void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {
   sandbox.details["network"] = "none";
-  sandbox.details["limits"] = std::to_string(box::kMostProcesses) + " processes; memory and disk are not limited";
+  sandbox.details["limits"] = std::to_string(box::kMostProcesses) + " processes; memory, CPU and disk are not limited";
   if (record.mount) {
     sandbox.details["mount"] = record.mount->path + (record.mount->read_only ? " (read-only)" : " (a copy is written)");
   }

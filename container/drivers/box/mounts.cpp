@@ -50,11 +50,11 @@ struct Sysctl {
   const char* value;
 };
 /// Limits of the user namespace. They are the last writes: a mount namespace is needed to copy a mount.
-constexpr std::array kUserLimits{Sysctl{"max_cgroup_namespaces", "0"},  Sysctl{"max_ipc_namespaces", "0"},
-                                 Sysctl{"max_mnt_namespaces", "0"},     Sysctl{"max_net_namespaces", "0"},
-                                 Sysctl{"max_pid_namespaces", "0"},     Sysctl{"max_time_namespaces", "0"},
-                                 Sysctl{"max_user_namespaces", "0"},    Sysctl{"max_uts_namespaces", "0"},
-                                 Sysctl{"max_inotify_instances", "64"}, Sysctl{"max_fanotify_groups", "0"}};
+constexpr std::array kUserLimits{
+    Sysctl{"max_cgroup_namespaces", "0"},   Sysctl{"max_ipc_namespaces", "0"}, Sysctl{"max_mnt_namespaces", "0"},
+    Sysctl{"max_net_namespaces", "0"},      Sysctl{"max_pid_namespaces", "0"}, Sysctl{"max_time_namespaces", "0"},
+    Sysctl{"max_user_namespaces", "0"},     Sysctl{"max_uts_namespaces", "0"}, Sysctl{"max_inotify_instances", "64"},
+    Sysctl{"max_inotify_watches", "32768"}, Sysctl{"max_fanotify_groups", "0"}};
 
 constexpr unsigned kCopy = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
