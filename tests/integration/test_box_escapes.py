@@ -43,16 +43,21 @@ def is_known(host):
 FORMS = {"plain": (), "mounted": ("--mount", "project"), "read-only": ("--mount", "project:ro")}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("user", boxes.USERS)
-def test_nothing_is_reached(tmp_path, user, form):
-    uid = boxes.USERS[user]
+@pytest.fixture(params=boxes.USERS)
+def skiff(request, tmp_path):
+    uid = boxes.USERS[request.param]
     boxes.need_boxes(uid)
-    skiff = boxes.BoxSkiff(tmp_path, uid)
+    one = boxes.BoxSkiff(tmp_path, uid)
+    yield one
+    one.finish()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_is_reached(skiff, tmp_path, form):
     (skiff.work / "project").mkdir()
     skiff.own(skiff.work / "project")
     skiff.up("box", *FORMS[form], env={"ITEST_SECRET": "x"})
-    with things_outside(tmp_path, uid) as outside:
+    with things_outside(tmp_path, skiff.uid) as outside:
         outside["sockets"] = [str(skiff.sandboxes / "box/agent.sock")]
         skiff("cp", "-q", PROBES, "box:/tmp/probes")
         said = json.loads(skiff("exec", "box", "--", "python3", "/tmp/probes", json.dumps(outside))[0])
@@ -60,7 +65,6 @@ def test_nothing_is_reached(tmp_path, user, form):
     assert skiff.json("ps", "box")["state"] == "running", "the agent was ended from within"
     for path in skiff.work.rglob("*"):
         assert not path.lstat().st_mode & 0o6000, path
-    skiff.finish()
 
 
 def test_the_probes_refuse_to_run_outside():
