@@ -114,11 +114,11 @@ Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
 Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::string id, CreateRequest request) {
   const SandboxSpec* base = templates_->find(request.template_name);
   if (base == nullptr) {
-    co_return fail(
-        Errc::not_found,
-        "there is no template \"" + request.template_name + "\": there are " + templates_->names() +
-            "; the operator of the server adds templates and aliases with --templates (docs/serve-operating.md#templates)",
-        "template");
+    co_return fail(Errc::not_found,
+                   "there is no template \"" + request.template_name + "\": there are " + templates_->names() +
+                       "; the operator of the server adds templates and aliases with --templates "
+                       "(docs/serve-operating.md#templates)",
+                   "template");
   }
   SKIFF_CO_TRY(auto labels, kept_labels(request.labels));
   std::string nonce = new_nonce();
