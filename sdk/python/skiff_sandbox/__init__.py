@@ -1,0 +1,30 @@
+"""Sandboxes for AI agents: commands, files, terminals and ports of skiff.
+
+    from skiff_sandbox import Sandbox
+
+    with Sandbox.create() as box:
+        print(box.run("uname -a", check=True).stdout)
+
+`AsyncSandbox` has the same words with `await`. docs/sdk-python.md shows complete programs."""
+
+from ._async.command import AsyncCommand, AsyncTerminal
+from ._async.files import AsyncFiles
+from ._async.sandbox import AsyncSandbox
+from ._async.session import AsyncSession
+from ._async.watch import AsyncWatch
+from ._errors import SkiffError
+from ._events import Event, Exit, Gap, Output, Result
+from ._found import Change, Found, GlobMatch, GrepMatch
+from ._sync.command import Command, Terminal
+from ._sync.files import Files
+from ._sync.sandbox import Sandbox
+from ._sync.session import Session
+from ._sync.watch import Watch
+from ._types import EditedFile, FileEntry, Port
+
+__version__ = "0.1.0"
+__all__ = [
+    "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch", "Change", "Command", "EditedFile",
+    "Event", "Exit", "FileEntry", "Files", "Found", "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox",
+    "Session", "SkiffError", "Terminal", "Watch",
+]

@@ -1,0 +1,1 @@
+"""The asynchronous faces, from which the synchronous ones are generated."""
