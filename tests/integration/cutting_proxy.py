@@ -7,10 +7,11 @@ import threading
 
 class CuttingProxy:
     """Passes connections on to `target`. The first one is cut when more than `cuts[0]` bytes have come back through it,
-    the next one at `cuts[1]`, and so on; later ones are left alone. Cuts are by turns an end of file and a reset."""
+    the next one at `cuts[1]`, and so on; later ones are left alone. Cuts are by turns an end of file and a reset. `sent`: the
+    same for what goes to the target."""
 
-    def __init__(self, target, cuts):
-        self.target, self.cuts, self.done = target, list(cuts), 0
+    def __init__(self, target, cuts, sent=()):
+        self.target, self.cuts, self.sent, self.done = target, list(cuts), list(sent), 0
         self.server = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.server.getsockname()[1]}"
         self.threads = [threading.Thread(target=self._accept)]
@@ -26,14 +27,22 @@ class CuttingProxy:
             upstream = socket.create_connection(self.target)
             self.open += [client, upstream]
             allowance = self.cuts.pop(0) if self.cuts else None
-            for work, arguments in ((self._forward, (client, upstream)), (self._back, (upstream, client, allowance))):
+            forward = self.sent.pop(0) if self.sent else None
+            for work, arguments in ((self._forward, (client, upstream, forward)), (self._back, (upstream, client, allowance))):
                 self.threads.append(threading.Thread(target=work, args=arguments))
                 self.threads[-1].start()
 
-    def _forward(self, client, upstream):
+    def _forward(self, client, upstream, allowance):
         try:
             while piece := client.recv(65536):
+                if allowance is not None and len(piece) > allowance:
+                    upstream.sendall(piece[:allowance])
+                    self.done += 1
+                    for side in (client, upstream):
+                        side.shutdown(socket.SHUT_RDWR)
+                    return
                 upstream.sendall(piece)
+                allowance = allowance - len(piece) if allowance is not None else None
             upstream.shutdown(socket.SHUT_WR)
         except OSError:
             pass

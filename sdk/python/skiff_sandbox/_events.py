@@ -40,7 +40,7 @@ class Gap:
 @dataclass(frozen=True)
 class Exit:
     """How the command has ended."""
-    exit_code: int | None  # None: a signal ended it, or it did not start
+    exit_code: int | None  # None: a signal ended it; 126 or 127: it did not start
     signal: str | None  # such as SIGTERM, or None
     cause: CommandCause
     output_complete: bool = True  # False: a process in the background still has the pipe
@@ -78,7 +78,7 @@ class Result:
 
     @property
     def exit_code(self) -> int | None:
-        """None if a signal ended the command, or it did not start."""
+        """None if a signal ended the command; 126 or 127 if it did not start."""
         return self.exit.exit_code
 
     @property

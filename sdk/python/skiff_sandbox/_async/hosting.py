@@ -19,6 +19,7 @@ from .transport import Address, AsyncTransport, Request
 READY_SECONDS = 20.0  # of one request that waits
 PROGRAM_SECONDS = 60.0  # of one call of skiff
 TOKEN_TTL = "12h"
+SCOPES = ("read", "exec", "ports")
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,8 @@ class AsyncLauncherHosting:
         return one
 
     async def address(self) -> Address:
-        told = json.loads(await self._skiff("token", self.id, "--ttl", TOKEN_TTL, "--scope", "read,exec,ports", "-o", "json"))
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        told = json.loads(await self._skiff("token", self.id, "--ttl", TOKEN_TTL, *scopes, "-o", "json"))
         reached = json.loads(await self._skiff("describe", self.id, "-o", "json")).get("reached", {})
         url = str(told["url"])
         if reached.get("by") not in ("local", "in-cluster", "direct"):

@@ -13,12 +13,15 @@ import httpx
 
 from .. import _async_io as io
 from .._errors import SkiffError, refusal
+from .._reach import context_for, is_loopback
 
 # Seconds before each further attempt at a connection that broke.
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 # A stream that has nothing to tell says so each 15 s: a minute of silence is a broken connection.
 SILENCE_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
+# Each command that is followed has a connection.
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=5.0)
 # Refusals that come before anything was done, and pass by themselves.
 PASSING = {"sandbox_starting", "too_many_connections"}
 PATIENCE_SECONDS = 60.0
@@ -108,14 +111,15 @@ class AsyncTransport:
 
     def __init__(self, address: Address, renew: AsyncRenewer | None = None) -> None:
         self._address, self._renew, self.instance = address, renew, ""
-        self._client = httpx.AsyncClient(timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS))
+        self.client = httpx.AsyncClient(timeout=httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS), limits=LIMITS,
+                                        verify=context_for(address.url), trust_env=not is_loopback(address.url))
 
     @property
     def address(self) -> Address:
         return self._address
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        await self.client.aclose()
 
     async def ask(self, request: Request) -> httpx.Response:
         """The whole answer. Raises SkiffError."""
@@ -188,7 +192,7 @@ class AsyncTransport:
             options["json"] = request.json
         elif request.content is not None:
             options["content"] = request.content()
-        async with self._client.stream(request.method, self._address.url + request.path, **options) as answer:
+        async with self.client.stream(request.method, self._address.url + request.path, **options) as answer:
             self.instance = answer.headers.get("x-skiff-instance", self.instance)
             if answer.status_code >= 400:
                 raise refusal(answer.status_code, answer.headers, await answer.aread())

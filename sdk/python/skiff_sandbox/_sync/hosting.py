@@ -20,6 +20,7 @@ from .transport import Address, Transport, Request
 READY_SECONDS = 20.0  # of one request that waits
 PROGRAM_SECONDS = 60.0  # of one call of skiff
 TOKEN_TTL = "12h"
+SCOPES = ("read", "exec", "ports")
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,8 @@ class LauncherHosting:
         return one
 
     def address(self) -> Address:
-        told = json.loads(self._skiff("token", self.id, "--ttl", TOKEN_TTL, "--scope", "read,exec,ports", "-o", "json"))
+        scopes = [word for scope in SCOPES for word in ("--scope", scope)]
+        told = json.loads(self._skiff("token", self.id, "--ttl", TOKEN_TTL, *scopes, "-o", "json"))
         reached = json.loads(self._skiff("describe", self.id, "-o", "json")).get("reached", {})
         url = str(told["url"])
         if reached.get("by") not in ("local", "in-cluster", "direct"):

@@ -122,8 +122,8 @@ class Sandbox(Session):
         headers = {**(options.pop("headers", None) or {}), **address.headers}
         url = f"{address.url}/v1/ports/{port}/{path.lstrip('/')}"
         try:
-            with httpx.Client(timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS)) as client:
-                answer = client.request(method, url, headers=headers, **options)
+            answer = self._transport.client.request(method, url, headers=headers,
+                                                          timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS), **options)
         except httpx.TransportError as error:
             raise SkiffError("connection_failed", f"{method} to port {port}: {type(error).__name__}: {error}") from error
         if "x-skiff-instance" in answer.headers and "problem+json" in answer.headers.get("content-type", ""):

@@ -1,0 +1,49 @@
+"""The Python SDK does what its docstrings say, with both kinds of faces, at each kind of host."""
+
+import contextlib
+import random
+import urllib.parse
+
+import pytest
+from client_fixtures import check
+from cutting_proxy import CuttingProxy
+from installed import all_versions
+
+FACES = ("asynchronous", "synchronous")
+QUICK = {("agent", "asynchronous"), ("server", "synchronous"), ("skiff", "asynchronous")}
+SEED = 31
+
+
+@pytest.mark.parametrize("faces", FACES)
+def test_a_sandbox(outcome, host, faces):
+    if not all_versions() and (host["kind"], faces) not in QUICK:
+        pytest.skip("at night")
+    check(outcome("box_cases.py", host, faces), 18)
+
+
+@contextlib.contextmanager
+def cut_at_random(host, seed):
+    """The variables of a host behind a proxy that cuts each second connection or so, at a random byte, in either direction; and the
+    proxy."""
+    random_places, address = random.Random(seed), urllib.parse.urlsplit(host["SKIFF_URL"])
+
+    def places():
+        return [random_places.choice([0, 1, 100, 1000, 20_000, 300_000, None]) for _ in range(100_000)]
+
+    def place(most):
+        return None if most is None else random_places.randint(0, most)
+
+    with CuttingProxy((address.hostname, address.port), map(place, places()), map(place, places())) as proxy:
+        yield {**host, "SKIFF_URL": proxy.url, "DIRECT_URL": host["SKIFF_URL"], "SEED": str(seed)}, proxy
+
+
+@pytest.mark.parametrize("faces", FACES)
+@pytest.mark.parametrize("host", ["agent", "server"], indirect=True)
+def test_each_byte_arrives_once_however_often_connections_break(outcome, host, faces):
+    """Ten minutes at night, shared by the four; a few seconds otherwise."""
+    if not all_versions() and faces == "synchronous":
+        pytest.skip("at night")
+    seconds = 150 if all_versions() else 6
+    with cut_at_random(host, SEED) as (behind, proxy):
+        check(outcome("cut_cases.py", {**behind, "SECONDS": str(seconds)}, faces), 1)
+    assert proxy.done >= seconds
