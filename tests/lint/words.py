@@ -86,7 +86,7 @@ def check(root):
     for path in commented:
         for number, start in headless((root / path).read_text()):
             yield f'{path}:{number}: a comment begins with "{start}": begin with its subject or a verb'
-    for path in tree.files(root, ["tests"], (".py",)):
+    for path in tree.files(root, ["tests", "sdk"], (".py",)):
         for number, sentence in python_sentences((root / path).read_text()):
             for breach in breaches(" ".join(CODE.sub("", sentence).split())):
                 yield f"{path}:{number}: {breach}"

@@ -22,7 +22,6 @@ from ._sync.session import Session
 from ._sync.watch import Watch
 from ._types import EditedFile, FileEntry, Port
 
-__version__ = "0.1.0"
 __all__ = [
     "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch", "Change", "Command", "EditedFile",
     "Event", "Exit", "FileEntry", "Files", "Found", "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox",

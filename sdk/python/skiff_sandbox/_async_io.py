@@ -1,4 +1,4 @@
-"""What waits, for the asynchronous faces: `_sync_io` has the same names for the synchronous ones."""
+"""Everything that waits, for the asynchronous faces: `_sync_io` has the same names for the synchronous ones."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ async def finished(work: Callable[[], Awaitable[T]]) -> T:
 
 
 async def blocking(work: Callable[[], T]) -> T:
-    """Runs what blocks, such as work on local files, beside the event loop."""
+    """Runs work that blocks, such as work on local files, beside the event loop."""
     return await asyncio.to_thread(work)
 
 
 async def pieces(file: Readable) -> AsyncIterator[bytes]:
-    """What is left of an open file."""
+    """The rest of an open file."""
     while piece := await asyncio.to_thread(file.read, PIECE):
         yield piece
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SkiffError(Exception):
-    """What was refused, or could not be done.
+    """A call was refused, or could not be done.
 
     code: a stable word to branch on. An agent's and a server's are in docs/errors.md (`path_not_found`, `too_many_commands`).
         This package adds `connection_failed` (nobody answered, or the connection broke and the request can't be repeated),

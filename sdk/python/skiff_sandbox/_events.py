@@ -1,4 +1,4 @@
-"""What a command tells: its output, what of it was dropped, and its end; and what all of it comes to."""
+"""Events of a command: its output, what of it was dropped, and its end; and what all of it comes to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Result:
     stdout_bytes: bytes
     stderr_bytes: bytes
     exit: Exit
-    truncated: bool = False  # bytes are missing: there were more than `max_output`, or the agent has dropped some
+    truncated: bool = False  # bytes are missing in the middle of a stream: there were more than `max_output`
 
     @property
     def stdout(self) -> str:
@@ -87,23 +87,34 @@ class Result:
 
 
 class Collector:
-    """Gathers the events of one command into a Result that has at most `most` bytes of each stream."""
+    """Gathers the events of one command into a Result that has at most `most` bytes of each stream: the first and the last half."""
 
     def __init__(self, command: str, most: int) -> None:
-        self._command, self._most, self._truncated = command, most, False
-        self._parts = {"stdout": bytearray(), "stderr": bytearray()}
+        self._command, self._half, self._truncated = command, most // 2, False
+        self._heads = {"stdout": bytearray(), "stderr": bytearray()}
+        self._tails = {"stdout": bytearray(), "stderr": bytearray()}
 
     def take(self, event: Event) -> None:
         if isinstance(event, Gap):
             self._truncated = True
         elif isinstance(event, Output):
-            part = self._parts[event.stream]
-            room = self._most - len(part)
-            self._truncated |= len(event.data) > room
-            part += event.data[:max(room, 0)]
+            head, tail = self._heads[event.stream], self._tails[event.stream]
+            room = self._half - len(head)
+            head += event.data[:room]
+            tail += event.data[room:]
+            if len(tail) > 2 * self._half + (1 << 20):  # seldom, since it moves what is left
+                self._cut(tail)
 
     def result(self, exit: Exit) -> Result:
-        return Result(self._command, bytes(self._parts["stdout"]), bytes(self._parts["stderr"]), exit, self._truncated)
+        for tail in self._tails.values():
+            if len(tail) > self._half:
+                self._cut(tail)
+        parts = {stream: bytes(head + self._tails[stream]) for stream, head in self._heads.items()}
+        return Result(self._command, parts["stdout"], parts["stderr"], exit, self._truncated)
+
+    def _cut(self, tail: bytearray) -> None:
+        self._truncated = True
+        del tail[:len(tail) - self._half]
 
 
 def bytes_of(holder: Mapping[str, Any], name: str) -> bytes:

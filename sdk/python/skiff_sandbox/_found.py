@@ -1,11 +1,11 @@
-"""What searches and watches find."""
+"""Results of searches and watches."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from ._events import bytes_of
 
@@ -40,8 +40,14 @@ class Change:
     renamed_from: str | None = None  # the path before
 
 
+class Part(NamedTuple):
+    """A part of a file. `truncated`: there is more of what was asked for."""
+    data: bytes
+    truncated: bool
+
+
 class Found(list[T], Generic[T]):
-    """What a search has found. `truncated`: there may be more."""
+    """The matches of a search. `truncated`: there may be more."""
 
     def __init__(self, items: Iterable[T], truncated: bool, unreadable: int) -> None:
         super().__init__(items)

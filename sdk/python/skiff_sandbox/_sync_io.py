@@ -1,4 +1,4 @@
-"""What waits, for the synchronous faces: `_async_io` has the same names for the asynchronous ones."""
+"""Everything that waits, for the synchronous faces: `_async_io` has the same names for the asynchronous ones."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def finished(work: Callable[[], T]) -> T:
 
 
 def blocking(work: Callable[[], T]) -> T:
-    """Runs what blocks, such as work on local files."""
+    """Runs work that blocks, such as work on local files."""
     return work()
 
 
 def pieces(file: Readable) -> Iterator[bytes]:
-    """What is left of an open file."""
+    """The rest of an open file."""
     while piece := file.read(PIECE):
         yield piece
 

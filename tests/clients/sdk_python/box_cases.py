@@ -70,8 +70,9 @@ async def case_output_of_any_kind(box):
     assert (odd.stdout, odd.stdout_bytes) == ("\u00e9 \ufffd", b"\xc3\xa9 \xff")
     much = await box.run("head -c 12000000 /dev/zero; head -c 1000 /dev/zero >&2")
     assert (len(much.stdout_bytes), len(much.stderr_bytes), much.truncated) == (12_000_000, 1000, False)
-    cut = await box.run("echo 123456", max_output=3)
-    assert (cut.stdout, cut.truncated) == ("123", True)
+    cut = await box.run("seq 1000000", max_output=20)
+    assert (cut.stdout, cut.truncated) == ("1\n2\n3\n4\n5\n9\n1000000\n"[:10] + "9\n1000000\n"[-10:], True), cut.stdout
+    assert (await box.run("echo 1; echo 2 >&2; echo 3", merge_stderr=True)).stdout == "1\n2\n3\n"
     pieces = []
     await box.run("echo one; echo two >&2", on_output=pieces.append)
     assert sorted((one.stream, one.text) for one in pieces) == [("stderr", "two\n"), ("stdout", "one\n")]
@@ -163,6 +164,10 @@ async def case_files(box):
     assert await box.files.read("b2.bin") == data[256:]
     assert b"".join([piece async for piece in box.files.read_pieces("b.bin", offset=len(data) - 5)]) == data[-5:]
     assert [piece async for piece in box.files.read_pieces("b.bin", offset=len(data))] == []
+    await box.files.write("lines", "".join(f"line {n}\n" for n in range(1, 100)))
+    assert await box.files.read_lines("lines", 3, 4) == (b"line 3\nline 4\n", False)
+    assert await box.files.read_lines("lines", 99) == (b"line 99\n", False)
+    assert await box.files.read_lines("lines", max_bytes=5) == (b"line ", True)
     assert (await box.files.stat("b3.bin")).mode == "0755"
     assert (await box.files.write("empty", b"")).size == 0 and await box.files.read("empty") == b""
     with refused("path_not_found"):

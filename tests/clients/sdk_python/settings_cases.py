@@ -1,4 +1,4 @@
-"""Who is asked for sandboxes, by arguments and by the environment; and errors without any host."""
+"""The host that is asked for sandboxes, by arguments and by the environment; and errors without any host."""
 
 import contextlib
 import os

@@ -55,7 +55,7 @@ def written(tmp_path):
 
 def test_the_types_are_whole_by_mypy(tmp_path):
     """mypy, which has an environment of its own, sees httpx. Also the lines of the page."""
-    mypy = python_of(HERE.parent / "examples/types.txt").parent / "mypy"
+    mypy = python_of(HERE.parent / "sdk_adapters/types.txt").parent / "mypy"
     run([mypy, "--strict", "--python-version", "3.10", "--python-executable", sdk_python(), "--cache-dir", tmp_path / "cache",
          PACKAGE / "skiff_sandbox/__init__.py", *written(tmp_path)], tmp_path, MYPYPATH=str(PACKAGE))
 
@@ -86,7 +86,9 @@ def test_the_page_has_ten_programs():
 def wheel(tmp_path_factory):
     """Built from the sources alone."""
     directory = tmp_path_factory.mktemp("wheel")
-    sources = directory / "sources"
+    sources = directory / "tree/sdk/python"
+    sources.parent.mkdir(parents=True)
+    shutil.copy(PACKAGE.parents[1] / "CMakeLists.txt", directory / "tree")  # has the version
     shutil.copytree(PACKAGE, sources, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     run([python_of(HERE / "build.txt"), "-m", "build", "--wheel", "--no-isolation", "--outdir", directory, sources], directory)
     (made,) = directory.glob("*.whl")

@@ -21,20 +21,20 @@ from waiting import until
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 CLIENTS = TREE / "tests/clients"
-EXAMPLES = TREE / "examples/python"
+SDK_PACKAGE = TREE / "sdk/python"
 SCRIPTS = pathlib.Path(__file__).resolve().parent / "clients"
 SDK = CLIENTS / "sandboxd/newest.txt"
 KUBEBOX = CLIENTS / "kubebox/kubebox_0_0_15.txt"
 EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
 TOKEN = "for-the-router-alone"
 
-sys.path.append(str(EXAMPLES))
-from skiff_orbiter import KubernetesSandbox, SandboxError, SandboxStatus  # noqa: E402
+sys.path.append(str(SDK_PACKAGE / "skiff_sandbox/integrations"))
+from orbiter import KubernetesSandbox, SandboxError, SandboxStatus  # noqa: E402
 
 
 def outcome(command, directory, **environment):
     """Runs the cases of a script: {name: None, or how it failed}."""
-    modules = ":".join(map(str, (CLIENTS / "python_runtime", TREE / "tests/integration", EXAMPLES)))
+    modules = ":".join(map(str, (CLIENTS / "python_runtime", TREE / "tests/integration", SDK_PACKAGE)))
     done = subprocess.run(list(map(str, command)), cwd=SCRIPTS, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
                           env={**os.environ, "HOME": str(directory), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": modules, **environment})
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"case"')]

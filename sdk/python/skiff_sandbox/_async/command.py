@@ -134,7 +134,7 @@ class AsyncCommand:
         return self._exit
 
     async def details(self) -> CommandDetails:
-        """What the agent knows of it. Route: GET /v1/sessions/{sid}/commands/{cid}."""
+        """The state that the agent knows of it. Route: GET /v1/sessions/{sid}/commands/{cid}."""
         return decode(CommandDetails, (await self._place.transport.ask(Request("GET", self._place.path()))).json())
 
     async def remove(self) -> None:
@@ -197,7 +197,7 @@ class AsyncTerminal(AsyncCommand):
         self._at, self._unread = 0, b""
 
     async def read_until(self, text: str, *, timeout: float = 30.0) -> str:
-        """What it prints from the last call on, up to and including `text`. Text behind it is for the next call.
+        """The text that it prints from the last call on, up to and including `text`. Text behind it is for the next call.
 
         timeout: seconds, after which SkiffError (`timeout`) is raised; `command_ended` if the program ends first."""
         deadline, wanted, seen = Deadline(timeout, f"the text {text!r}"), text.encode(), self._unread

@@ -13,7 +13,7 @@ from .. import _async_io as io
 from .. import _trees as trees
 from .._decode import decode
 from .._errors import SkiffError
-from .._found import Found, GlobMatch, GrepMatch, glob_match, grep_match
+from .._found import Found, GlobMatch, GrepMatch, Part, glob_match, grep_match
 from .._types import (
     EditedFile,
     EditsRequest,
@@ -107,6 +107,23 @@ class AsyncFiles:
                 raise
             await io.sleep(pause)
 
+    async def read_lines(self, path: str, first: int = 1, last: int | None = None, *, max_bytes: int = 1 << 20) -> Part:
+        """Some lines of a file, counted from 1, up to and including `last`; None: to its end. At most `max_bytes` of them: then
+        `truncated` is true. Route: GET /v1/sessions/{sid}/files/{path}."""
+        request, attempts = Request("GET", self._file(path), params={"lines": f"{first}-{last or ''}"}), Attempts()
+        while True:
+            data = bytearray()
+            try:
+                async with self._transport.opened(request) as answer:
+                    async for piece in answer.aiter_bytes():
+                        data += piece
+                        if len(data) > max_bytes:
+                            break
+                return Part(bytes(data[:max_bytes]), len(data) > max_bytes)
+            except httpx.TransportError as error:
+                pause = attempts.pause(error)
+            await io.sleep(pause)
+
     async def edit(self, path: str, old: str, new: str, *, count: int = 1) -> EditedFile:
         """Replaces a text that must occur `count` times (0: at least once); `diff` of the answer shows the change. Not repeated if
         the connection breaks.
@@ -130,7 +147,7 @@ class AsyncFiles:
             params["cursor"] = page.next_cursor
 
     async def stat(self, path: str) -> FileEntry:
-        """What is at a path; a link at its end is not followed. Route: GET /v1/sessions/{sid}/files:stat."""
+        """The entry at a path; a link at its end is not followed. Route: GET /v1/sessions/{sid}/files:stat."""
         told = (await self._transport.ask(Request("GET", self._path("stat"), params={"path": path}))).json()["items"][0]
         if error := told.get("error"):
             raise SkiffError(error["code"], error["detail"])
@@ -250,7 +267,7 @@ class AsyncFiles:
 
 
 def _body(content: Content) -> tuple[Callable[[], Any], bool]:
-    """What makes the body, and whether it can make it again."""
+    """A function that makes the body, and whether it can make it again."""
     if isinstance(content, str):
         content = content.encode()
     if isinstance(content, (bytes, bytearray, memoryview)):

@@ -1,4 +1,4 @@
-"""Who hosts a sandbox, and what can be asked of it: an agent alone, a server, or the program `skiff`."""
+"""The host of a sandbox, and what can be asked of it: an agent alone, a server, or the program `skiff`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCOPES = ("read", "exec", "ports")
 
 @dataclass(frozen=True)
 class Wish:
-    """What a new sandbox shall be."""
+    """The properties of a new sandbox."""
     name: str | None = None
     template: str | None = None
     image: str | None = None
@@ -285,7 +285,7 @@ class AsyncLauncherHosting:
         return [find_skiff(self._launcher.program), *arguments, *(["--driver", self._launcher.driver] if self._launcher.driver else [])]
 
     async def _skiff(self, *arguments: str, seconds: float = PROGRAM_SECONDS) -> str:
-        """What one call prints. Raises SkiffError."""
+        """The output of one call. Raises SkiffError."""
         try:
             status, out, err = await io.run_program(self._words(*arguments), seconds)
         except TimeoutError:

@@ -27,32 +27,32 @@ class AsyncSession:
 
     def __init__(self, transport: AsyncTransport, session: str) -> None:
         self._transport, self.session_id = transport, session
-        self._path = f"/v1/sessions/{quote(session, safe='')}"
-        self.files = AsyncFiles(transport, self._path)
+        self.path = f"/v1/sessions/{quote(session, safe='')}"  # of its routes
+        self.files = AsyncFiles(transport, self.path)
 
     async def run(self, command: Line, *, check: bool = False, cwd: str | None = None, env: Mapping[str, str | None] | None = None,
                   secret_env: Mapping[str, str] | None = None, user: str | None = None, stdin: str | bytes | None = None,
-                  timeout: Duration | None = 3600.0, limits: ResourceLimits | None = None, max_output: int = 16 << 20,
-                  on_output: Callable[[Output], object] | None = None) -> Result:
+                  timeout: Duration | None = 3600.0, limits: ResourceLimits | None = None, merge_stderr: bool = False,
+                  max_output: int = 32 << 20, on_output: Callable[[Output], object] | None = None) -> Result:
         """Runs a shell line, or a list of a program and its arguments without a shell, and waits until it has ended. It runs once,
         whatever happens to the connection; nothing of its output is lost.
 
         check: raise SkiffError (`command_failed`, with `.result`) unless it exits with 0. cwd: relative to the session's. env: None
         removes a variable. secret_env: variables that are never listed or logged. stdin: at most about 700 kB; `start` with
-        `write` takes any size. timeout: seconds or "90s", after which its process tree is ended (cause `timeout`); None: no limit.
-        max_output: bytes of each stream that are kept; with more, `truncated` is true. on_output: called with each piece as it
-        comes. A call that is interrupted or cancelled ends the command.
+        `write` takes any size. timeout: seconds or "90s", after which its process tree is ended (cause `timeout`); None: never.
+        merge_stderr: stderr goes where stdout goes, in order. max_output: bytes of each stream that are kept, the first and the last half;
+        with more, `truncated` is true. on_output: called with each piece as it comes. A call that is interrupted or cancelled ends the command.
 
         Route: POST /v1/sessions/{sid}/commands. Errors: `too_many_commands`, `user_not_found`, `connection_failed` (the command may
         go on) and those of the agent's refusals."""
         id = new_id("run")
         body = self._request(id, command, cwd, env, secret_env, user, timeout, limits)
-        body["mode"], body["output"] = "stream", {"overflow": "block"}
+        body["mode"], body["output"] = "stream", {"overflow": "block", "merge_stderr": merge_stderr}
         if stdin is not None:
             body.update(_stdin(stdin))
         handle, collector, exit = self.command(id), Collector(id, max_output), None
         try:
-            start = Request("POST", f"{self._path}/commands", json=body, headers=NDJSON)
+            start = Request("POST", f"{self.path}/commands", json=body, headers=NDJSON)
             async for event in handle.started_events(start, Deadline(None, "")):
                 collector.take(event)
                 if isinstance(event, Exit):
@@ -73,14 +73,16 @@ class AsyncSession:
     async def start(self, command: Line, *, id: str | None = None, stdin: bool | str | bytes = False, cwd: str | None = None,
                     env: Mapping[str, str | None] | None = None, secret_env: Mapping[str, str] | None = None,
                     user: str | None = None, timeout: Duration | None = None, idle_timeout: Duration | None = None,
-                    limits: ResourceLimits | None = None, terminal: TerminalSize | None = None) -> AsyncCommand:
+                    limits: ResourceLimits | None = None, terminal: TerminalSize | None = None,
+                    wait_for_reader: bool = False) -> AsyncCommand:
         """Starts a command in the background. It outlives this object and the connection, until it ends, `timeout` is over, or
         somebody kills it.
 
         id: chosen by you; the same id with the same command starts it once, however often it is asked for, and returns the one
         that runs or has ended. stdin: True leaves its input open for `write`; text or bytes are all of its input. timeout,
         idle_timeout (time without output): seconds or "90s", after which its process tree is ended. terminal: runs it on a
-        terminal of this size. Others: see `run`.
+        terminal of this size. wait_for_reader: the command waits when the agent keeps 8 MiB that nobody has read; else the oldest
+        are dropped, and a Gap stands for them. Others: see `run`.
 
         Route: POST /v1/sessions/{sid}/commands. Errors: `command_conflict` (the id was used with another command),
         `command_forgotten`, `too_many_commands`."""
@@ -91,23 +93,25 @@ class AsyncSession:
             body["idle_timeout_ms"] = idle
         if terminal is not None:
             body["tty"] = terminal
+        if wait_for_reader:
+            body["output"] = {"overflow": "block"}
         if isinstance(stdin, bool):
             body["stdin_open"] = stdin
         else:
             body.update(_stdin(stdin))
-        await self._transport.ask(Request("POST", f"{self._path}/commands", json=body))
+        await self._transport.ask(Request("POST", f"{self.path}/commands", json=body))
         return self.command(id)
 
     def command(self, id: str) -> AsyncCommand:
         """The command with this id, which anybody has started. Nothing is sent; its methods raise `command_not_found`."""
-        return AsyncCommand(Place(self._transport, self._path, id))
+        return AsyncCommand(Place(self._transport, self.path, id))
 
     async def commands(self, *, state: CommandState | None = None) -> list[CommandDetails]:
         """The commands that the agent keeps, of one state or of all. Route: GET /v1/sessions/{sid}/commands."""
         found: list[CommandDetails] = []
         params: dict[str, Any] = {"limit": 1000, **({"state": state} if state else {})}
         while True:
-            page = (await self._transport.ask(Request("GET", f"{self._path}/commands", params=params))).json()
+            page = (await self._transport.ask(Request("GET", f"{self.path}/commands", params=params))).json()
             found += [decode(CommandDetails, one) for one in page["items"]]
             if not page.get("next_cursor"):
                 return found
@@ -121,7 +125,7 @@ class AsyncSession:
         Route: POST /v1/sessions/{sid}/commands with `tty`. Errors: see `start`."""
         line = command if command is not None else [(await self.details()).shell.path, "-i"]
         started = await self.start(line, id=new_id("terminal"), stdin=True, cwd=cwd, env=env, terminal={"cols": cols, "rows": rows})
-        return AsyncTerminal(Place(self._transport, self._path, started.id))
+        return AsyncTerminal(Place(self._transport, self.path, started.id))
 
     async def wait_for(self, *, port: int | None = None, path: str | None = None, output: tuple[str, str] | None = None,
                        timeout: Duration = 30.0) -> str | None:
@@ -145,7 +149,7 @@ class AsyncSession:
         deadline = Deadline((milliseconds(timeout) or 0) / 1000, what)
         while True:
             wanted["timeout_ms"] = max(1, round(deadline.left(WAIT_SECONDS) * 1000))
-            told = (await self._transport.ask(Request("POST", f"{self._path}/wait", json=wanted))).json()
+            told = (await self._transport.ask(Request("POST", f"{self.path}/wait", json=wanted))).json()
             if told["met"]:
                 return str(told["match"]) if "match" in told else None
             if told.get("reason") == "ended":
@@ -155,11 +159,11 @@ class AsyncSession:
 
     async def details(self) -> SessionDetails:
         """The session's settings. Route: GET /v1/sessions/{sid}."""
-        return decode(SessionDetails, (await self._transport.ask(Request("GET", self._path))).json())
+        return decode(SessionDetails, (await self._transport.ask(Request("GET", self.path))).json())
 
     async def end(self, *, purge: bool = False) -> None:
         """Ends all of its commands, and the session. purge: deletes its directory, too. Route: DELETE /v1/sessions/{sid}."""
-        request = Request("DELETE", self._path, params={"purge": str(purge).lower()})
+        request = Request("DELETE", self.path, params={"purge": str(purge).lower()})
         try:
             await self._transport.ask(request)
         except SkiffError as error:

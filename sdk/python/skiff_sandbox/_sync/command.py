@@ -135,7 +135,7 @@ class Command:
         return self._exit
 
     def details(self) -> CommandDetails:
-        """What the agent knows of it. Route: GET /v1/sessions/{sid}/commands/{cid}."""
+        """The state that the agent knows of it. Route: GET /v1/sessions/{sid}/commands/{cid}."""
         return decode(CommandDetails, (self._place.transport.ask(Request("GET", self._place.path()))).json())
 
     def remove(self) -> None:
@@ -198,7 +198,7 @@ class Terminal(Command):
         self._at, self._unread = 0, b""
 
     def read_until(self, text: str, *, timeout: float = 30.0) -> str:
-        """What it prints from the last call on, up to and including `text`. Text behind it is for the next call.
+        """The text that it prints from the last call on, up to and including `text`. Text behind it is for the next call.
 
         timeout: seconds, after which SkiffError (`timeout`) is raised; `command_ended` if the program ends first."""
         deadline, wanted, seen = Deadline(timeout, f"the text {text!r}"), text.encode(), self._unread

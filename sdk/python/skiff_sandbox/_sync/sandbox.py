@@ -21,7 +21,7 @@ from .transport import CONNECT_SECONDS, Transport, Request
 class Sandbox(Session):
     """A sandbox, and its default session. `create` and `connect` make objects.
 
-    Who is asked: arguments, else the environment. `url` with `token` (SKIFF_URL, SKIFF_TOKEN) is an agent, `url` with `api_key`
+    The host: arguments, else the environment. `url` with `token` (SKIFF_URL, SKIFF_TOKEN) is an agent, `url` with `api_key`
     (SKIFF_URL, SKIFF_API_KEY) a server, `skiff serve`. Without them the program `skiff` makes sandboxes, with `driver`
     (SKIFF_DRIVER) or the driver that it chooses. All methods raise SkiffError."""
 
@@ -102,7 +102,7 @@ class Sandbox(Session):
             body["env"] = dict(env)
         if labels:
             body["labels"] = dict(labels)
-        self._transport.ask(Request("PUT", session._path, json=body))
+        self._transport.ask(Request("PUT", session.path, json=body))
         return session
 
     def version(self) -> AgentVersion:

@@ -1,4 +1,4 @@
-"""examples/python/skiff_kubebox.py with a Pod: it makes the sandbox, uses it, and removes it. SESSIONS_NAMESPACE and
+"""The adapter for kubebox with a Pod: it makes the sandbox, uses it, and removes it. SESSIONS_NAMESPACE and
 SESSIONS_IMAGE say where and of what."""
 
 import asyncio
@@ -6,7 +6,7 @@ import contextlib
 import os
 
 import cases
-from skiff_kubebox import CommandExit, CommandMode, Kubebox, SandboxClient, SandboxError
+from skiff_sandbox.integrations.kubebox import CommandExit, CommandMode, Kubebox, SandboxClient, SandboxError
 
 S = "work"
 

@@ -1,4 +1,4 @@
-"""The programs in examples/python that need packages, against a real skiffd and skiff. SKIFFD and SKIFF name these."""
+"""The adapters of the Python SDK, with the packages of their systems, against a real skiffd and skiff. SKIFFD and SKIFF name these."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-EXAMPLES = HERE.parents[2] / "examples/python"
+PACKAGE = HERE.parents[2] / "sdk/python"
 sys.path[:0] = [str(HERE.parent)]
 
 from client_fixtures import *  # noqa: E402,F403
@@ -32,7 +32,7 @@ def outcome(tmp_path, start_agent, skiff):
                 [python_of(HERE.parent / "python_runtime/oldest.txt"), script], HERE,
                 skiff.environment(), SKIFF=skiff.program, SKIFF_DRIVER="local", SKIFF_TOKEN=agent.token, RUNTIME_URL=url,
                 RUNTIME_ROOT=os.path.realpath(agent.root),
-                PYTHONPATH=":".join(map(str, (EXAMPLES, HERE.parent / "python_runtime", HERE.parents[1] / "integration"))))
+                PYTHONPATH=":".join(map(str, (PACKAGE, HERE.parent / "python_runtime", HERE.parents[1] / "integration"))))
             assert not cuts or proxy.done == len(cuts)
         return told
 

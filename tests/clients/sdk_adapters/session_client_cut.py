@@ -3,7 +3,7 @@
 import contextlib
 
 import cases
-from skiff_kubebox import SandboxClient
+from skiff_sandbox.integrations.kubebox import SandboxClient
 
 
 @contextlib.asynccontextmanager

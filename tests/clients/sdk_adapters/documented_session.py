@@ -6,7 +6,7 @@ import subprocess
 
 import cases
 import documented
-import skiff_kubebox
+from skiff_sandbox.integrations import kubebox as skiff_kubebox
 
 QUICK_START = '''
 import asyncio

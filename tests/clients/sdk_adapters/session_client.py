@@ -1,4 +1,4 @@
-"""The client of examples/python/skiff_kubebox.py: sessions, commands in three modes, files; and what systems' own documents
+"""The adapter for kubebox: sessions, commands in three modes, files; and what systems' own documents
 show of these calls."""
 
 import asyncio
@@ -7,7 +7,8 @@ import pathlib
 import subprocess
 
 import cases
-from skiff_kubebox import CommandExit, CommandMode, CommandOutput, CommandResult, Kubebox, SandboxClient, SandboxError
+from skiff_sandbox.integrations.kubebox import (CommandExit, CommandMode, CommandOutput, CommandResult, Kubebox, SandboxClient,
+                                                SandboxError)
 
 ROOT = pathlib.Path(cases.ROOT)
 

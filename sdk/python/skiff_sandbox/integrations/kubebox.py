@@ -1,15 +1,14 @@
 """kubebox's client on skiff: the same calls, whose streams have stderr too, and lose nothing.
 
-    from skiff_kubebox import CommandMode, Kubebox, SandboxClient   # in place of kubebox
+    from skiff_sandbox.integrations.kubebox import CommandMode, Kubebox, SandboxClient   # in place of kubebox
 
-Needs Python 3.11, httpx, and for Kubebox the program `skiff` on the PATH (or SKIFF), by any of its drivers; `local` makes a
+Needs Python 3.11, and for Kubebox the program `skiff` on the PATH (or SKIFF), by any of its drivers; `local` makes a
 process on this machine, which isolates nothing. SandboxClient alone works with any skiffd: `private_key` is its token.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import codecs
 import contextlib
 import enum
@@ -22,15 +21,17 @@ import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
-import httpx
-
-PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each further attempt at a connection that broke
+from .._async.command import AsyncCommand
+from .._async.session import AsyncSession
+from .._async.transport import Address, AsyncTransport, Request
+from .._errors import SkiffError
+from .._events import Exit, Output
+from .._types import SessionRequest
 
 
 class SandboxError(Exception):
-    """What went wrong, in the agent's or skiff's own sentence. `status` is the HTTP status, 0 without one."""
+    """A failure, in the agent's or skiff's own sentence. `status` is the HTTP status, 0 without one."""
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
@@ -38,7 +39,7 @@ class SandboxError(Exception):
 
 
 class CommandMode(enum.StrEnum):
-    """What run_command() gives: what comes while it comes, all of it at the end, or nothing."""
+    """The form of run_command()'s answer: pieces as they come, all of them at the end, or none."""
     STREAM = "stream"
     WAIT = "wait"
     BACKGROUND = "background"
@@ -62,7 +63,7 @@ class CommandExit:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Of a command that was waited for. `finished`: by itself, not at its timeout."""
+    """The result of a command that was waited for. `finished`: by itself, not at its timeout."""
     stdout: str
     stderr: str
     exit_code: int
@@ -71,29 +72,19 @@ class CommandResult:
 
 class Process:
     """A command that was started. Iterated over, it gives its output from the beginning, as much of it as the agent keeps, and
-    a CommandExit at the end. A connection that breaks is taken up where it was."""
+    a CommandExit at the end. A connection that breaks is taken up at its byte."""
 
-    def __init__(self, http: httpx.AsyncClient, path: str, process_id: str) -> None:
-        self.process_id, self._http, self._path = process_id, http, path
+    def __init__(self, command: AsyncCommand) -> None:
+        self.process_id, self._command = command.id, command
 
     async def __aiter__(self) -> AsyncIterator[CommandOutput | CommandExit]:
         decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
-        pauses, at = iter(PAUSES), 0
-        while True:
-            try:
-                async with self._http.stream("GET", f"{self._path}/output?follow=true&lossless=true&from={at}") as answer:
-                    async for line in (await _checked(answer)).aiter_lines():
-                        event = json.loads(line)
-                        at, pauses = event.get("next", at), iter(PAUSES)
-                        if event["type"] == "exit":
-                            yield CommandExit(_exit_code(event), self.process_id)
-                            return
-                        if event["type"] == "output":
-                            data = base64.b64decode(event["data_base64"]) if "data_base64" in event else event["data"].encode()
-                            yield CommandOutput(decoders[event["stream"]].decode(data), event["stream"], self.process_id)
-                raise httpx.ReadError("the stream ended before its command")
-            except (httpx.TransportError, json.JSONDecodeError) as error:  # the second: a line that was cut
-                await _pause(pauses, error)
+        with _in_words():
+            async for event in self._command.events():
+                if isinstance(event, Output):
+                    yield CommandOutput(decoders[event.stream].decode(event.data), event.stream, self.process_id)
+                elif isinstance(event, Exit):
+                    yield CommandExit(_exit_code(event), self.process_id)
 
 
 class SandboxClient:
@@ -102,95 +93,94 @@ class SandboxClient:
     def __init__(self, private_key: str = "", url: str = "http://localhost:7070") -> None:
         """`private_key`: the agent's token, else SKIFF_TOKEN; not looked at for what a Kubebox of this process has made."""
         self.url = url.rstrip("/")
-        self._http = httpx.AsyncClient(base_url=self.url, timeout=httpx.Timeout(60, connect=10),
-                                       headers={"X-Skiff-Token": private_key or os.environ.get("SKIFF_TOKEN", "")})
+        self._token = private_key or os.environ.get("SKIFF_TOKEN", "")
+        self._transport = AsyncTransport(self._address())
 
     async def connect(self) -> None:
         """Asks the agent who it is. Raises SandboxError when it can't be reached, or doesn't know the token."""
         if self.url in _SIGNERS:
-            self._http.headers["X-Skiff-Token"] = await _SIGNERS[self.url]()
-        await self._ask("GET", "/v1/version")
+            self._token = await _SIGNERS[self.url]()
+            self._transport = AsyncTransport(self._address())
+        with _in_words():
+            await self._transport.ask(Request("GET", "/v1/version"))
 
     async def disconnect(self) -> None:
         """Closes connections. Sessions and background commands stay."""
-        await self._http.aclose()
+        await self._transport.aclose()
 
     async def initialize_session(self, session_id: str, path: str = "") -> None:
-        """A session with this directory, made where it is missing; one of that name with another directory is ended first."""
-        wanted = {"root": path} if path else {}
-        try:
-            await self._ask("PUT", _session(session_id), json=wanted)
-        except SandboxError as error:
-            if error.status != 409:
-                raise
-            await self._ask("DELETE", _session(session_id))
-            await self._ask("PUT", _session(session_id), json=wanted)
+        """A session with this directory, made if it is missing; one of that name with another directory is ended first."""
+        wanted: SessionRequest = {"root": path} if path else {}
+        session = self._session(session_id)
+        request = Request("PUT", session.path, json=wanted)
+        with _in_words():
+            try:
+                await self._transport.ask(request)
+            except SkiffError as error:
+                if error.status != 409:
+                    raise
+                await session.end()
+                await self._transport.ask(request)
 
     async def run_command(self, session_id: str, command: str, mode: CommandMode = CommandMode.STREAM, path: str | None = None,
                           timeout: float | None = None) -> Process | CommandResult:
         """Runs a shell line in the session's directory, or in `path`: a Process, or the CommandResult of a WAIT. After
         `timeout` seconds its whole tree is ended."""
-        process_id = f"kb-{os.urandom(8).hex()}"
-        wanted: dict[str, Any] = {"id": process_id, "command": command, "mode": "background", **({"cwd": path} if path else {}),
-                                  **({"timeout_ms": round(timeout * 1000)} if timeout is not None else {}),
-                                  # Nothing of a stream is lost before the first look at it.
-                                  **({"output": {"overflow": "block"}} if mode is CommandMode.STREAM else {})}
-        at = f"{_session(session_id)}/commands"
-        if mode is not CommandMode.WAIT:
-            await self._ask("POST", at, json=wanted)
-            return Process(self._http, f"{at}/{process_id}", process_id)
-        try:
-            told = (await self._ask("POST", at, json={**wanted, "mode": "wait"})).json()
-        except asyncio.CancelledError:
-            with contextlib.suppress(SandboxError):
-                await asyncio.shield(self._ask("DELETE", f"{at}/{process_id}"))
-            raise
-        return CommandResult(told["stdout"], told["stderr"], _exit_code(told), told["cause"] != "timeout")
+        session = self._session(session_id)
+        with _in_words():
+            if mode is CommandMode.WAIT:
+                told = await session.run(command, cwd=path, timeout=timeout)
+                return CommandResult(told.stdout, told.stderr, _exit_code(told.exit), told.exit.cause != "timeout")
+            # Nothing of a stream is lost before the first look at it.
+            return Process(await session.start(command, cwd=path, timeout=timeout, wait_for_reader=mode is CommandMode.STREAM))
 
     async def check_status(self, session_id: str, process_id: str) -> bool:
         """Whether it still runs."""
-        return bool((await self._ask("GET", f"{_session(session_id)}/commands/{process_id}")).json()["state"] != "ended")
+        with _in_words():
+            return (await self._session(session_id).command(process_id).details()).state != "ended"
 
     async def kill_command(self, session_id: str, process_id: str) -> int:
         """Ends its whole tree; its exit code."""
-        at = f"{_session(session_id)}/commands/{process_id}"
-        with contextlib.suppress(SandboxError):  # it has ended meanwhile
-            await self._ask("POST", f"{at}/signal", json={"signal": "TERM", "escalate_after_ms": 2000})
-        while (told := (await self._ask("GET", f"{at}?wait_ms=30000")).json())["state"] != "ended":
-            pass
-        return _exit_code(told)
+        with _in_words():
+            return _exit_code(await self._session(session_id).command(process_id).kill())
 
     async def get_file(self, session_id: str, file_path: str) -> str:
-        """The text of a file. Raises SandboxError where there is none."""
-        return (await self._ask("GET", _file(session_id, file_path))).content.decode(errors="replace")
+        """The text of a file. Raises SandboxError if there is none."""
+        with _in_words():
+            return (await self._session(session_id).files.read(file_path)).decode(errors="replace")
 
     async def write_file(self, session_id: str, file_path: str, content: str | bytes, make_dirs: bool = True) -> None:
         """Writes a file whole, in one step. Missing directories are made, whatever `make_dirs` says."""
-        await self._ask("PUT", _file(session_id, file_path), content=content.encode() if isinstance(content, str) else content)
+        with _in_words():
+            await self._session(session_id).files.write(file_path, content)
 
     async def delete_file(self, session_id: str, file_path: str) -> None:
         """A file, or an empty directory."""
-        await self._ask("DELETE", _file(session_id, file_path))
+        with _in_words():
+            await self._session(session_id).files.remove(file_path)
 
     async def file_exists(self, session_id: str, file_path: str) -> bool:
-        """Whether anything is there."""
-        told = await self._ask("GET", f"{_session(session_id)}/files:stat?path={quote(file_path, safe='')}")
-        return "error" not in told.json()["items"][0]
+        """Whether anything is there; False also if it is outside of the session's directory."""
+        try:
+            await self._session(session_id).files.stat(file_path)
+        except SkiffError as error:
+            if error.status:
+                raise SandboxError(error.detail, error.status) from error
+            return False
+        return True
 
     async def get_all_file_paths(self, session_id: str, regexes: Sequence[str] = ()) -> list[str]:
-        """Of all files, relative to the session's directory; with `regexes` those in which one of them is found."""
-        told = await self._ask("GET", f"{_session(session_id)}/files:glob?pattern=**/*&hidden=true&ignored=true")
-        paths = [one["path"] for one in map(json.loads, told.text.splitlines()) if one["type"] == "file"]
+        """The paths of all files, relative to the session's directory; with `regexes` those in which one of them is found."""
+        with _in_words():
+            found = await self._session(session_id).files.glob("**/*", hidden=True, ignored=True)
+        paths = [one.path for one in found if one.type == "file"]
         return [path for path in paths if not regexes or any(re.search(each, path) for each in regexes)]
 
-    async def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """All of these may be sent twice without harm: a command has an id, by which it runs once."""
-        pauses = iter(PAUSES)
-        while True:
-            try:
-                return await _checked(await self._http.request(method, path, **options))
-            except httpx.TransportError as error:
-                await _pause(pauses, error)
+    def _address(self) -> Address:
+        return Address(self.url, {"X-Skiff-Token": self._token})
+
+    def _session(self, session_id: str) -> AsyncSession:
+        return AsyncSession(self._transport, session_id)
 
 
 class KubeboxPod:
@@ -231,7 +221,7 @@ class KubeboxPod:
         await self.skiff("rm", self.name, "-q")
 
     async def skiff(self, *arguments: str) -> str:
-        """What one call of skiff prints."""
+        """The output of one call of skiff."""
         process = await asyncio.create_subprocess_exec(*self._words, *arguments, stderr=subprocess.PIPE, **self._options)
         try:
             out, err = await process.communicate()
@@ -273,28 +263,19 @@ class Kubebox:
 _SIGNERS: dict[str, Callable[[], Awaitable[str]]] = {}  # by address: who signs a token for a sandbox that was made here
 
 
-async def _pause(pauses: Iterator[float], error: Exception) -> None:
-    for pause in pauses:
-        return await asyncio.sleep(pause)
-    raise SandboxError(f"the agent can't be reached ({error!r}): `skiff describe NAME` tells its address") from error
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """An error of the SDK as a SandboxError that says what to do about it."""
+    try:
+        yield
+    except SkiffError as error:
+        hint = ""
+        if error.status == 401:
+            hint = "; connect() again, or give another private_key: `skiff token NAME` prints one"
+        elif error.code == "connection_failed":
+            hint = ": `skiff describe NAME` tells its address"
+        raise SandboxError(error.detail + hint, error.status) from error
 
 
-async def _checked(answer: httpx.Response) -> httpx.Response:
-    if answer.status_code < 400:
-        return answer
-    await answer.aread()
-    problem = answer.json() if "problem+json" in answer.headers.get("content-type", "") else {"title": answer.text[:200]}
-    hint = "; connect() again, or give another private_key: `skiff token NAME` prints one" if answer.status_code == 401 else ""
-    raise SandboxError(f"{problem.get('detail') or problem.get('title')}{hint}", answer.status_code)
-
-
-def _session(session_id: str) -> str:
-    return f"/v1/sessions/{quote(session_id, safe='')}"
-
-
-def _file(session_id: str, path: str) -> str:
-    return f"{_session(session_id)}/files/{quote(path, safe='')}"  # with %2F even `../x` arrives as it is
-
-
-def _exit_code(told: dict[str, Any]) -> int:
-    return int(told["exit_code"]) if told["exit_code"] is not None else -signal.Signals[told["signal"]]
+def _exit_code(exit: Exit) -> int:
+    return exit.exit_code if exit.exit_code is not None else -signal.Signals[exit.signal or "SIGKILL"]

@@ -1,6 +1,6 @@
 """orbiter's KubernetesSandbox on skiff: the same class, whose sandbox runs and whose tools are really called.
 
-    from skiff_orbiter import KubernetesSandbox   # in place of orbiter.sandbox.kubernetes
+    from skiff_sandbox.integrations.orbiter import KubernetesSandbox   # in place of orbiter.sandbox.kubernetes
 
     async with KubernetesSandbox(namespace="dev", image="python:3.12") as sandbox:
         result = await sandbox.run_tool("word-count", {"path": "notes.txt"})
@@ -30,7 +30,7 @@ INTERRUPT_SECONDS = 5  # that skiff may take to end when its caller gives up
 
 
 class SandboxError(Exception):
-    """What went wrong, in skiff's own sentence, and what to do about it."""
+    """A failure, in skiff's own sentence, and what to do about it."""
 
 
 class SandboxStatus(enum.StrEnum):
@@ -132,7 +132,7 @@ class KubernetesSandbox:
         return {**json.loads(told), "sandbox_id": self.sandbox_id, "pod": self.pod_name, "cluster_ip": self.cluster_ip}
 
     def describe(self) -> dict[str, Any]:
-        """What it is and where, as far as this object was told; `skiff describe` asks the cluster."""
+        """The sandbox and where it is, as far as this object was told; `skiff describe` asks the cluster."""
         return {"sandbox_id": self.sandbox_id, "status": str(self._status), "workspace": self.workspace,
                 "mcp_config": self.mcp_config, "agents": self.agents, "timeout": self.timeout, "namespace": self.namespace,
                 "image": self.image, "pod_name": self.pod_name, "service_name": self.service_name,
@@ -182,11 +182,11 @@ class KubernetesSandbox:
     async def _told(self, *arguments: str) -> dict[str, Any]:
         made = json.loads(await self._skiff(*arguments, "-o", "json"))
         if not isinstance(made, dict):
-            raise SandboxError(f"{self._program} {arguments[0]} answered {made!r}: is it of the same version as this file?")
+            raise SandboxError(f"{self._program} {arguments[0]} answered {made!r}: is it of the same version as this package?")
         return made
 
     async def _skiff(self, *arguments: str, fine: tuple[int, ...] = (0,)) -> str:
-        """What one call of skiff prints. The driver `local` has no namespaces and takes no image."""
+        """The output of one call of skiff. The driver `local` has no namespaces and takes no image."""
         words = [self._program, *arguments, "--driver", self._driver, "--name-prefix", "orbiter-"]
         settings = {"SKIFF_NAMESPACE": self.namespace, "SKIFF_IMAGE": "" if self._driver == "local" else self.image,
                     **({"SKIFF_WORKDIR": self._directories[0]} if self._directories else {})}

@@ -1,4 +1,4 @@
-"""The sandbox backend of examples/python/skiff_deepagents.py, by what DeepAgents asks of one."""
+"""The adapter for DeepAgents, by what DeepAgents asks of a sandbox backend."""
 
 import asyncio
 import contextlib
@@ -7,11 +7,11 @@ import pathlib
 import subprocess
 
 import cases
-import documented
 from deepagents import create_deep_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from skiff_deepagents import SkiffError, SkiffSandbox
+from skiff_sandbox import Sandbox, SkiffError
+from skiff_sandbox.integrations.deepagents import SkiffSandbox
 
 ROOT = pathlib.Path(cases.ROOT)
 
@@ -194,7 +194,7 @@ def case_threads_have_directories_of_their_own(sandbox):
 def case_a_session_that_was_lost_is_made_again(sandbox):
     lost = SkiffSandbox(cases.URL, thread_id="lost")
     assert lost.execute("true").exit_code == 0
-    lost._client.delete(lost.id)
+    lost.session.end()
     assert "once more" in lost.execute("true").output
     assert lost.execute("pwd").exit_code == 0
 
@@ -236,6 +236,13 @@ def case_the_line_of_the_page_for_those_who_come_from_another_system(sandbox):
                               token=os.environ["SKIFF_TOKEN"])
     assert names["agent"].invoke({"messages": [("user", "go on")]})["messages"][-1].content == "done"
     assert (ROOT / "told").read_text() == "migration\n"
+
+
+def case_a_session_of_any_host(_):
+    with Sandbox.create() as box:
+        backend = SkiffSandbox.within(box)
+        assert backend.execute("pwd").output == f"{backend.root}\n"
+        assert asyncio.run(backend.aexecute("echo here")).output == "here\n"
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import contextlib
 import pathlib
 
 import cases
-from skiff_deepagents import SkiffSandbox
+from skiff_sandbox.integrations.deepagents import SkiffSandbox
 
 
 @contextlib.contextmanager
