@@ -20,7 +20,8 @@ NOT_IN_THE_GATE = {"browser/next", "e2b/middle", "e2b/older", "generated/dotnet"
                    "generated/openapi_python_client_older", "go/older", "helm/go", "krew/go",
                    "kubebox/kubebox_0_0_14", "mcp/older", "mcp/oldest", "oapi_codegen/older", "python_runtime/before_1_0",
                    "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/older_langchain",
-                   "python_runtime/router", "sandboxd/middle", "sandboxd/oldest",
+                   "python_runtime/router", "sandboxd/middle", "sandboxd/oldest", "sdk_adapters/inspect",
+                   "sdk_adapters/openai_agents", "sdk_adapters/smolagents", "sdk_adapters/swe_rex",
                    "sdk_typescript/node_24", "sdk_typescript/runtimes"}
 ATTEMPTS = 3
 AT_ONCE = 4

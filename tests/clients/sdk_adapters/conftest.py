@@ -19,9 +19,11 @@ from installed import python_of  # noqa: E402
 
 @pytest.fixture
 def outcome(tmp_path, start_agent, skiff):
-    """Runs a script's cases with the packages of deepagents: {name: None, or how it failed}. `cuts`: where connections break."""
+    """Runs a script's cases with the packages of deepagents, or others: {name: None, or how it failed}. `cuts`: where connections
+    break."""
 
-    def run(script, cuts=()):
+    def run(script, cuts=(), requirements=HERE.parent / "python_runtime/oldest.txt"):
+        python = python_of(requirements)
         agent = start_agent()
         with contextlib.ExitStack() as stack:
             url = agent.url
@@ -29,8 +31,8 @@ def outcome(tmp_path, start_agent, skiff):
                 proxy = stack.enter_context(CuttingProxy(("127.0.0.1", agent.port), cuts))
                 url = proxy.url
             told = run_cases(
-                [python_of(HERE.parent / "python_runtime/oldest.txt"), script], HERE,
-                skiff.environment(), SKIFF=skiff.program, SKIFF_DRIVER="local", SKIFF_TOKEN=agent.token, RUNTIME_URL=url,
+                [python, script], HERE, skiff.environment(PATH=f"{python.parent}:{os.environ['PATH']}"), SKIFF=skiff.program,
+                SKIFF_DRIVER="local", SKIFF_TOKEN=agent.token, RUNTIME_URL=url,
                 RUNTIME_ROOT=os.path.realpath(agent.root),
                 PYTHONPATH=":".join(map(str, (PACKAGE, HERE.parent / "python_runtime", HERE.parents[1] / "integration"))))
             assert not cuts or proxy.done == len(cuts)

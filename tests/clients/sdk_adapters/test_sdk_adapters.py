@@ -1,11 +1,13 @@
 """The adapters of the Python SDK keep the promises of their systems, run the code of these systems' documents, and have whole types."""
 
+import os
 import pathlib
+import re
 import subprocess
 
 import pytest
-from client_fixtures import check
-from installed import python_of
+from client_fixtures import check, run_program
+from installed import all_versions, python_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[2] / "sdk/python"
@@ -37,13 +39,48 @@ def test_an_adapter_stays_short(adapter):
     assert len((ADAPTERS / adapter).read_text().splitlines()) <= 300
 
 
-# The adapters by the packages that they need.
-NEEDED = {HERE.parent / "python_runtime/oldest.txt": ("deepagents", "kubebox", "orbiter")}
+# The adapters by the packages that they need. Those of the first are in the gate.
+GATE = HERE.parent / "python_runtime/oldest.txt"
+NEEDED = {GATE: ("deepagents", "kubebox", "langchain", "orbiter"), HERE / "inspect.txt": ("inspect_ai",),
+          HERE / "smolagents.txt": ("smolagents",), HERE / "swe_rex.txt": ("swerex",)}
+
+
+def at_night(requirements):
+    if requirements != GATE and not all_versions():
+        pytest.skip("at night")
+
+
+def test_tools_for_langchain(outcome):
+    check(outcome("langchain_tools.py"), 3)
+
+
+def test_an_executor_for_smolagents(outcome):
+    at_night(HERE / "smolagents.txt")
+    check(outcome("smolagents_executor.py", requirements=HERE / "smolagents.txt"), 4)
+
+
+def test_a_deployment_for_swe_rex(outcome):
+    """Its server is in the environment of the test, whose programs the sandbox finds."""
+    at_night(HERE / "swe_rex.txt")
+    check(outcome("swerex_deployment.py", requirements=HERE / "swe_rex.txt"), 3)
+
+
+def test_a_sandbox_environment_for_inspect(start_agent, tmp_path):
+    """Inspect brings conformance tests of sandbox environments."""
+    at_night(HERE / "inspect.txt")
+    agent = start_agent()
+    command = [python_of(HERE / "inspect.txt"), "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider", "-o", "anyio_mode=auto",
+               HERE / "inspect_self_check.py"]
+    done = run_program(command, tmp_path, {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(PACKAGE),
+                                           "SKIFF_URL": agent.url, "SKIFF_TOKEN": agent.token})
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 40, done.stdout
 
 
 @pytest.mark.parametrize("requirements", NEEDED, ids=lambda path: path.stem)
 def test_the_types_are_whole(requirements, tmp_path):
     """mypy, which has an environment of its own, sees the packages of the systems."""
+    at_night(requirements)
     mypy = python_of(HERE / "types.txt").parent / "mypy"
     done = subprocess.run([mypy, "--strict", "--python-executable", python_of(requirements), "--cache-dir", tmp_path,
                            *(ADAPTERS / f"{name}.py" for name in NEEDED[requirements])], capture_output=True, text=True, timeout=300,
