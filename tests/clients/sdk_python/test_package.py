@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -111,10 +112,13 @@ def test_the_wheel_installs_into_an_empty_environment(wheel, tmp_path, agent):
 
 
 def other_pythons():
-    """The interpreters of other versions that this machine has: {version: path}."""
-    found = {version: shutil.which(f"python{version}") for version in OLDER_AND_NEWER}
-    return {version: path for version, path in found.items()
-            if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0}
+    """The interpreters of other versions that this machine has, on the PATH or by pyenv: {version: path}."""
+    found = {}
+    for version in OLDER_AND_NEWER:
+        candidates = [shutil.which(f"python{version}"), *(pathlib.Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/python3")]
+        works = [path for path in candidates if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
+        found.update({version: works[0]} if works else {})
+    return found
 
 
 @pytest.mark.parametrize("version", OLDER_AND_NEWER)
