@@ -11,10 +11,10 @@ import json
 import secrets
 from typing import Any, cast
 
-from smolagents import AgentLogger, LogLevel
-from smolagents.local_python_executor import CodeOutput
-from smolagents.remote_executors import RemotePythonExecutor
-from smolagents.utils import AgentError
+from smolagents import AgentLogger, LogLevel  # type: ignore[import-untyped]
+from smolagents.local_python_executor import CodeOutput  # type: ignore[import-untyped]
+from smolagents.remote_executors import RemotePythonExecutor  # type: ignore[import-untyped]
+from smolagents.utils import AgentError  # type: ignore[import-untyped]
 
 from .. import Command, Exit, Output, Sandbox, SkiffError
 

@@ -94,14 +94,14 @@ class SkiffDeployment(AbstractDeployment):
     def runtime(self) -> SkiffRuntime:
         """Raises DeploymentNotStartedError before `start`."""
         if self._runtime is None:
-            raise DeploymentNotStartedError()
+            raise DeploymentNotStartedError()  # type: ignore[no-untyped-call]
         return self._runtime
 
     @property
     def sandbox(self) -> AsyncSandbox:
         """The sandbox itself. Raises DeploymentNotStartedError before `start`."""
         if self._box is None:
-            raise DeploymentNotStartedError()
+            raise DeploymentNotStartedError()  # type: ignore[no-untyped-call]
         return self._box
 
     async def _start_runtime(self, box: AsyncSandbox) -> None:
