@@ -15,7 +15,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "skiff"
 # Older versions, and generators that take long.
-NOT_IN_THE_GATE = {"browser/next", "clients/sdk_python", "e2b/middle", "e2b/older", "generated/dotnet", "generated/older", "generated/openapi_generator",
+NOT_IN_THE_GATE = {"browser/next", "clients/sdk_python", "e2b/middle", "e2b/older", "generated/dotnet", "generated/older",
+                   "generated/openapi_generator",
                    "generated/openapi_generator_middle", "generated/openapi_generator_older",
                    "generated/openapi_python_client_older", "go/older", "helm/go", "krew/go",
                    "kubebox/kubebox_0_0_14", "mcp/older", "mcp/oldest", "oapi_codegen/older", "python_runtime/before_1_0",
