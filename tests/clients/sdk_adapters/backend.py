@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import cases
+import documented
 from deepagents import create_deep_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
