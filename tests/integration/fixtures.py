@@ -6,6 +6,7 @@ import tempfile
 
 import pytest
 
+import not_run
 import watchdogs
 from agent import Agent, binary
 from launcher import Skiff
@@ -16,6 +17,10 @@ from stateful import SHELLS, Shell, shell_paths
 def pytest_configure(config):
     if not os.path.exists(binary()):
         raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
+
+
+def pytest_collection_modifyitems(items):
+    not_run.mark(items)
 
 
 @pytest.hookimpl(hookwrapper=True)

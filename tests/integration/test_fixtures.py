@@ -1,4 +1,4 @@
-"""The fixtures report a test's failure first, and report what is left behind only if the test passes."""
+"""The fixtures report a test's failure first, and report what is left behind only if the test passes. They skip listed tests."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ def told(folder, fixture, *lines):
     """The output of pytest for one test."""
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_one.py").write_text(f"def test_one({fixture}):\n" + "".join(lines))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder]
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", folder]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100).stdout
 
 
@@ -34,3 +34,11 @@ def test_a_failed_test_shows_its_failure_alone(tmp_path, fixture, leaves):
 def test_the_fixtures_report_what_a_passed_test_leaves_behind(tmp_path, fixture, leaves):
     text = told(tmp_path, fixture, leaves)
     assert "at teardown" in text and re.search(r"^1 passed, 1 error in", text, re.M), text
+
+
+def test_a_listed_test_is_not_run(tmp_path, monkeypatch):
+    listed = tmp_path / "not_run.txt"
+    listed.write_text("# a comment\n\nthe kernel can't do it\n  *test_one.py::test_o*\nanother reason\n  *::test_two\n")
+    monkeypatch.setenv("SKIFF_NOT_RUN", str(listed))
+    text = told(tmp_path, "agent", FAILS)
+    assert re.search(r"^1 skipped in", text, re.M) and "the kernel can't do it" in text, text

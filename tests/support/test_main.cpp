@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/leftovers.hpp"
+#include "tests/support/not_run.hpp"
 
 namespace {
 
@@ -42,6 +43,8 @@ int main(int argc, char** argv) {
     std::cerr << "usage: " << argv[0] << " [--file=LAYER/NAME_test.cpp] [gtest flags]\n";
     return 2;
   }
-  testing::UnitTest::GetInstance()->listeners().Append(new skiff::test::Leftovers);  // gtest owns it
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  listeners.Append(new skiff::test::Leftovers);  // gtest owns them
+  listeners.Append(new skiff::test::NotRun);
   return RUN_ALL_TESTS();
 }
