@@ -358,11 +358,12 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before), 8);
   long made = clone_onto(stack_.top(), flags, seen, child_main, &child);
   if (made == -EINVAL && (flags & CLONE_FILES) != 0) {
-    // qemu's emulation of Linux knows no such child: it gets a copy of the whole table, and its pid is written late.
+    // qemu's emulation of Linux knows no such child: it gets a copy of the whole table.
     child.beyond = 0;
     made = clone_onto(stack_.top(), flags & ~static_cast<unsigned long>(CLONE_FILES), seen, child_main, &child);
-    if (made > 0) *seen = static_cast<pid_t>(made);
   }
+  // qemu makes a fork of it, and writes the pid into the memory of the child alone.
+  if (made > 0 && pid_seen != nullptr) pid_seen->store(static_cast<pid_t>(made));
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before), 0, 8);
 
   clear_slots();

@@ -135,7 +135,7 @@ def delegated():
         group.rmdir()
 
 
-def test_an_isolated_command_of_the_agents_user_reaches_no_delegated_cgroup(start_agent, tmp_path, delegated, level):
+def test_an_isolated_command_of_the_agents_user_reaches_no_delegated_cgroup(delegated, start_agent, tmp_path, level):
     tmp_path.chmod(0o755)
     become = ["sh", "-c", f'echo $$ > {delegated}/agent/cgroup.procs && chown -R 1000:1000 "$PWD" && '
               'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"', "sh"]
