@@ -1,8 +1,8 @@
-"""The packages `skiff-sandbox` for pip and npm: both programs, and nothing else that runs. `language_packages.py DIRECTORY ARCH...`
-writes them alone.
+"""The packages `skiff-sandbox` for pip and npm: the SDK of the language and both programs. `language_packages.py DIRECTORY ARCH...`
+writes them alone. It needs what `.ci/setup --release` installs: node, and the compiler of TypeScript.
 
-Installers choose the package of their architecture: pip by the wheel's tags, npm by `os` and `cpu` of the packages that the
-package `skiff-sandbox` names as optional ones."""
+Installers choose the programs of their architecture: pip by the wheel's tags, npm by `os` and `cpu` of the packages that the
+package `skiff-sandbox` names as optional ones. Where there are no programs, pip takes the wheel with the SDK alone."""
 
 import base64
 import hashlib
@@ -10,20 +10,27 @@ import io
 import json
 import pathlib
 import sys
+import tarfile
+import tempfile
 import time
+import tomllib
 import zipfile
 
+import sdk_typescript
 from contents import EPOCH, HOME, SUMMARY, TOP, VERSION, documents, gzipped, program, tar_of
 
+sys.path.append(str(TOP / "tests/clients"))
+import installed  # noqa: E402
+
 NAME = "skiff-sandbox"
-DESCRIPTION = "Sandboxes for AI agents: the programs skiff and skiffd"
-ABOUT = f"""# {NAME}
+SDK = TOP / "sdk/python"
+COMPILER = TOP / "tests/clients/sdk_typescript"  # its package.json names the version
+PROGRAMS = "Sandboxes for AI agents: the programs skiff and skiffd"
+ABOUT_PROGRAMS = f"""# The programs of {NAME}
 
 `skiff` {SUMMARY["skiff"]}.
 `skiffd` {SUMMARY["skiffd"]}.
-This package puts both programs on `PATH`. They are static and run on Linux, on x86-64 and arm64.
-
-    skiff run --driver local -- echo hello
+Both are static. Install `{NAME}`, which chooses this package where it runs.
 
 Documentation: {HOME}
 """
@@ -55,49 +62,85 @@ def record(files, path):
     return "\n".join([*rows, f"{path},,"]) + "\n"
 
 
-def wheel(dist, arch):
-    base, texts = f"{NAME.replace('-', '_')}-{VERSION}", documents(dist)
-    about = (f"Metadata-Version: 2.4\nName: {NAME}\nVersion: {VERSION}\nSummary: {DESCRIPTION}\nProject-URL: Homepage, {HOME}\n"
-             "License-Expression: Apache-2.0\nLicense-File: LICENSE\nLicense-File: NOTICE\nRequires-Python: >=3.8\n"
-             f"Description-Content-Type: text/markdown\n\n{ABOUT}")
-    tags = "".join(f"Tag: py3-none-{tag}\n" for tag in WHEEL_TAGS[arch])
-    files = {f"{base}.data/scripts/{name}": (program(arch, name), 0o755) for name in SUMMARY}
-    files |= {f"{base}.data/data/share/man/man1/skiff.1": (texts["skiff.1"], 0o644),
-              f"{base}.data/data/share/man/man8/skiffd.8": (texts["skiffd.8"], 0o644),
-              f"{base}.dist-info/METADATA": (about.encode(), 0o644),
-              f"{base}.dist-info/WHEEL": (f"Wheel-Version: 1.0\nGenerator: .ci/release\nRoot-Is-Purelib: false\n{tags}".encode(), 0o644),
+def metadata(project):
+    """Core metadata 2.4 of what sdk/python/pyproject.toml says."""
+    lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {VERSION}", f"Summary: {project['description']}",
+             f"Project-URL: Homepage, {HOME}", f"License-Expression: {project['license']}", "License-File: LICENSE", "License-File: NOTICE",
+             *(f"Classifier: {one}" for one in project["classifiers"]), f"Requires-Python: {project['requires-python']}",
+             *(f"Requires-Dist: {one}" for one in project["dependencies"])]
+    for extra, wanted in project.get("optional-dependencies", {}).items():
+        lines += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {one}; extra == '{extra}'" for one in wanted)]
+    lines += ["Description-Content-Type: text/markdown", "", (SDK / project["readme"]).read_text()]
+    return "\n".join(lines).encode()
+
+
+def entry_points(project):
+    groups = [f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+              for group, entries in project["entry-points"].items()]
+    return "\n".join(groups).encode()
+
+
+def programs_of_wheel(dist, base, arch):
+    texts = documents(dist)
+    return {**{f"{base}.data/scripts/{name}": (program(arch, name), 0o755) for name in SUMMARY},
+            f"{base}.data/data/share/man/man1/skiff.1": (texts["skiff.1"], 0o644),
+            f"{base}.data/data/share/man/man8/skiffd.8": (texts["skiffd.8"], 0o644)}
+
+
+def wheel(dist, arch=None):
+    """The module and the programs of an architecture, or the module alone."""
+    base, texts, tags = f"{NAME.replace('-', '_')}-{VERSION}", documents(dist), WHEEL_TAGS[arch] if arch else ("any",)
+    project = tomllib.loads((SDK / "pyproject.toml").read_text())["project"]
+    sources = [path for path in sorted((SDK / "skiff_sandbox").rglob("*")) if path.suffix in (".py", ".typed")]
+    about = f"Wheel-Version: 1.0\nGenerator: .ci/release\nRoot-Is-Purelib: {'false' if arch else 'true'}\n"
+    about += "".join(f"Tag: py3-none-{tag}\n" for tag in tags)
+    files = {str(path.relative_to(SDK)): (path.read_bytes(), 0o644) for path in sources}
+    files |= programs_of_wheel(dist, base, arch) if arch else {}
+    files |= {f"{base}.dist-info/METADATA": (metadata(project), 0o644),
+              f"{base}.dist-info/WHEEL": (about.encode(), 0o644),
+              f"{base}.dist-info/entry_points.txt": (entry_points(project), 0o644),
               f"{base}.dist-info/licenses/LICENSE": (texts["LICENSE"], 0o644),
               f"{base}.dist-info/licenses/NOTICE": (texts["NOTICE"], 0o644)}
     files[f"{base}.dist-info/RECORD"] = (record(files, f"{base}.dist-info/RECORD").encode(), 0o644)
-    (dist / f"{base}-py3-none-{'.'.join(WHEEL_TAGS[arch])}.whl").write_bytes(zip_of(files))
+    (dist / f"{base}-py3-none-{'.'.join(tags)}.whl").write_bytes(zip_of(files))
 
 
-def write_npm(dist, about, files):
-    """As `npm pack` names it: everything is below package/."""
-    about = {"version": VERSION, "license": "Apache-2.0", "homepage": HOME, **about}
-    texts = {"LICENSE": (TOP / "LICENSE").read_bytes(), "README.md": ABOUT.encode(), "package.json": (json.dumps(about, indent=2) + "\n").encode()}
-    packed = {f"package/{name}": (data, 0o644) for name, data in texts.items()} | {f"package/{name}": file for name, file in files.items()}
-    (dist / f"{about['name']}-{VERSION}.tgz").write_bytes(gzipped(tar_of(packed)))
+def name_of_programs(arch):
+    return f"{NAME}-linux-{NODE_ARCH[arch]}"
 
 
-def npm(dist, arches):
-    """A package for each architecture, and the one that people name: it starts the program of the other."""
-    notice = (TOP / "NOTICE").read_bytes()
-    for arch in arches:
-        files = {f"bin/{name}": (program(arch, name), 0o755) for name in SUMMARY} | {"NOTICE": (notice, 0o644)}
-        write_npm(dist, {"name": f"{NAME}-linux-{NODE_ARCH[arch]}", "description": f"{DESCRIPTION}, for Linux on {NODE_ARCH[arch]}",
-                         "os": ["linux"], "cpu": [NODE_ARCH[arch]]}, files)
-    starter = (TOP / "deploy/npm/start.js").read_bytes()
-    files = {f"bin/{name}": (f'#!/usr/bin/env node\nrequire("../start.js")("{name}");\n'.encode(), 0o755) for name in SUMMARY}
-    write_npm(dist, {"name": NAME, "description": DESCRIPTION, "bin": {name: f"bin/{name}" for name in SUMMARY}, "engines": {"node": ">=18"},
-                     "optionalDependencies": {f"{NAME}-linux-{NODE_ARCH[arch]}": VERSION for arch in arches}},
-              files | {"start.js": (starter, 0o644)})
+def npm_programs(dist, arch):
+    """The package with the programs of an architecture. As `npm pack` has it, everything is below package/."""
+    name = name_of_programs(arch)
+    about = {"name": name, "version": VERSION, "license": "Apache-2.0", "homepage": HOME,
+             "description": f"{PROGRAMS}, for Linux on {NODE_ARCH[arch]}", "os": ["linux"], "cpu": [NODE_ARCH[arch]]}
+    files = {f"package/bin/{program_name}": (program(arch, program_name), 0o755) for program_name in SUMMARY}
+    files |= {f"package/{text}": ((TOP / text).read_bytes(), 0o644) for text in ("LICENSE", "NOTICE")}
+    files |= {"package/README.md": (ABOUT_PROGRAMS.encode(), 0o644), "package/package.json": ((json.dumps(about, indent=2) + "\n").encode(), 0o644)}
+    (dist / f"{name}-{VERSION}.tgz").write_bytes(gzipped(tar_of(files)))
+
+
+def compiler():
+    """The address of the compiler of TypeScript, as package-url has it."""
+    return f"pkg:npm/typescript@{json.loads((COMPILER / 'package.json').read_text())['dependencies']['typescript']}"
+
+
+def npm_sdk(dist, arches):
+    """The package that people name: the compiled SDK, and the commands that start the programs of the other packages. What
+    `npm pack` makes is written again, with the dates that all files have."""
+    about = {"homepage": HOME, "optionalDependencies": {name_of_programs(arch): VERSION for arch in arches}}
+    modules = installed.node_modules(COMPILER)
+    with tempfile.TemporaryDirectory() as work, tarfile.open(sdk_typescript.pack(installed.node(), modules, work, **about)) as packed:
+        files = {entry.name: (packed.extractfile(entry).read(), entry.mode) for entry in packed if entry.isfile()}
+    (dist / f"{NAME}-{VERSION}.tgz").write_bytes(gzipped(tar_of(files)))
 
 
 def main(dist, *arches):
+    wheel(dist)
     for arch in arches:
         wheel(dist, arch)
-    npm(dist, arches)
+        npm_programs(dist, arch)
+    npm_sdk(dist, arches)
 
 
 if __name__ == "__main__":

@@ -238,7 +238,8 @@ def provenance(dist, arches):
                  "predicate": {"buildDefinition": {
                      "buildType": f"{HOME}/blob/main/.ci/release", "externalParameters": {"architectures": list(arches), "version": VERSION},
                      "resolvedDependencies": [{"uri": f"git+{HOME}", "digest": {"gitCommit": commit()}},
-                                              *({"uri": f"pkg:deb/debian/{package}@{version}"} for _, package, version, _ in components())]},
+                                              *({"uri": f"pkg:deb/debian/{package}@{version}"} for _, package, version, _ in components()),
+                                              {"uri": language_packages.compiler()}]},
                      "runDetails": {"builder": {"id": f"{HOME}/blob/main/docs/releasing.md"}, "metadata": {"invocationId": commit()}}}}
     (dist / f"skiff-{VERSION}.intoto.json").write_text(json.dumps(statement, indent=1) + "\n")
 

@@ -54,8 +54,8 @@ def version():
     return re.search(r"^project\(\w+ VERSION (\d+\.\d+\.\d+)", (TOP / "CMakeLists.txt").read_text(), re.M)[1]
 
 
-def pack(node, modules, directory):
-    """Compiles the sources, and packs them with the version of CMakeLists.txt: the path of the tarball."""
+def pack(node, modules, directory, **about):
+    """Compiles the sources, and packs them with the version of CMakeLists.txt: the path of the tarball. `about`: more for package.json."""
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         shutil.copytree(PACKAGE, work / "package")
@@ -63,7 +63,7 @@ def pack(node, modules, directory):
         run([node, modules / "typescript/bin/tsc", "--project", work / "package"], work, with_node(node))
         (work / "package/node_modules").unlink()
         shutil.copy(TOP / "LICENSE", work / "package")
-        about = json.loads((PACKAGE / "package.json").read_text()) | {"version": version()}
+        about = json.loads((PACKAGE / "package.json").read_text()) | {"version": version(), **about}
         (work / "package/package.json").write_text(json.dumps(about, indent=2) + "\n")
         npm = pathlib.Path(node).parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
         command = [node, npm] if npm.exists() else ["npm"]

@@ -27,7 +27,8 @@ def run(*command, **options):
 def make(directory, *arches, script="packages.py"):
     """Writes them to the directory, or those that another script of .ci writes alone, and the manual pages beside it."""
     skiff, skiffd = os.environ["SKIFF"], os.environ["SKIFFD"]
-    environment = {"PATH": os.environ["PATH"], "SOURCE_DATE_EPOCH": str(SECONDS), "LC_ALL": "C.UTF-8"}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CACHE_HOME") if name in os.environ}
+    environment = {**kept, "SOURCE_DATE_EPOCH": str(SECONDS), "LC_ALL": "C.UTF-8"}
     run(sys.executable, "-B", TREE / ".ci/man_pages.py", directory / "man", skiff, skiffd, "2026-11-27", check=True)
     run(sys.executable, "-B", TREE / ".ci" / script, directory, *arches, check=True, env=environment)
     shutil.move(directory / "man", directory.parent / f"{directory.name}-man")

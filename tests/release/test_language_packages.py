@@ -1,8 +1,11 @@
-"""The packages `skiff-sandbox`, installed by the real pip and the real npm, and removed by them."""
+"""The packages `skiff-sandbox`, SDK and programs, installed by the real pip and the real npm, and removed by them."""
 
 import csv
+import email
 import io
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +20,13 @@ from waiting import until
 sys.path.insert(0, str(TREE / "tests/clients"))
 import installed  # noqa: E402
 
+PYTHON_SDK = TREE / "tests/clients/sdk_python"
+OF_PYTHON = "from skiff_sandbox import Sandbox\nwith Sandbox.create() as box: print(box.run('echo hello', check=True).stdout, end='')"
+OF_NODE = """import { Sandbox } from "skiff-sandbox";
+const box = await Sandbox.create();
+process.stdout.write((await box.run("echo hello", { check: true })).stdout);
+await box.remove();
+"""
 OFFLINE = ("--no-index", "--disable-pip-version-check", "--no-cache-dir", "--quiet")
 
 
@@ -25,6 +35,13 @@ def says_hello(program, home):
     home.mkdir(exist_ok=True)
     done = run(program, "run", "--driver", "local", "--", "echo", "hello", env={"HOME": str(home), "PATH": f"{program.parent}:{os.defpath}"})
     return (done.returncode, done.stdout) == (0, "hello\n"), done
+
+
+def pip_installs(programs, package):
+    """From a directory of wheels, or one wheel; without httpx, which a registry would give."""
+    source = [package] if package.is_file() else [f"--find-links={package}", "skiff-sandbox"]
+    done = run(programs / "pip", "install", *OFFLINE, "--no-deps", "--force-reinstall", *source)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +60,64 @@ def virtual(tmp_path_factory):
 
 def test_pip_installs_the_programs_and_removes_them(both, virtual, tmp_path):
     before = {path for path in virtual.parent.rglob("*")}
-    done = run(virtual / "pip", "install", *OFFLINE, f"--find-links={both}", "skiff-sandbox")
-    assert done.returncode == 0, done.stderr
+    pip_installs(virtual, both)
     assert run(virtual / "skiff", "version", env={}).stdout == f"skiff {VERSION}\n"
     said, done = says_hello(virtual / "skiff", tmp_path / "home")
     assert said, done
     assert (virtual.parent / "share/man/man1/skiff.1").exists()
-    assert run(virtual / "pip", "check").returncode == 0
+    assert run(virtual / "pip", "check").stdout == f"skiff-sandbox {VERSION} requires httpx, which is not installed.\n"
     assert run(virtual / "pip", "uninstall", "--yes", "--quiet", "skiff-sandbox").returncode == 0
     left = {path for path in virtual.parent.rglob("*")} - before
     assert {path for path in left if not path.is_dir()} == set(), left
+
+
+def uses_sdk(python, home, **variables):
+    """A program of the SDK that names the driver alone; the directory of the programs is not on its PATH."""
+    (dependencies,) = (installed.python_of(PYTHON_SDK / "sdk.txt").parents[1] / "lib").glob("python3*/site-packages")
+    return run(python, "-c", OF_PYTHON, env={"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": str(dependencies), "SKIFF_DRIVER": "local",
+                                             "PYTHONDONTWRITEBYTECODE": "1", **variables})
+
+
+def test_the_module_of_the_wheel_uses_the_program_of_the_wheel(both, virtual, tmp_path):
+    pip_installs(virtual, both)
+    decoy = tmp_path / "decoy/skiff"
+    decoy.parent.mkdir()
+    decoy.write_text("#!/bin/sh\necho another skiff >&2\nexit 1\n")
+    decoy.chmod(0o755)
+    done = uses_sdk(virtual / "python", tmp_path, PATH=f"{decoy.parent}:{os.defpath}")
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+    assert "another skiff" in uses_sdk(virtual / "python", tmp_path, SKIFF=str(decoy)).stderr  # a program that is named goes before it
+
+
+def test_without_programs_the_module_says_what_is_missing(both, virtual, tmp_path):
+    pip_installs(virtual, one(both, "*-any.whl"))
+    done = uses_sdk(virtual / "python", tmp_path, PATH="/nowhere")
+    assert done.returncode == 1 and "there is no program 'skiff'" in done.stderr and "name skiff in SKIFF" in done.stderr
+
+
+def described(wheel):
+    """The fields, text and entry points of a wheel, and the checksums of its module. Builders name licences in ways of their own."""
+    with zipfile.ZipFile(wheel) as archive:
+        info = f"skiff_sandbox-{VERSION}.dist-info"
+        about = email.message_from_bytes(archive.read(f"{info}/METADATA"))
+        points = archive.read(f"{info}/entry_points.txt").decode().split()
+        module = {name: archive.getinfo(name).CRC for name in archive.namelist() if name.startswith("skiff_sandbox/")}
+    # Builders write the limits of a version in orders of their own.
+    fields = sorted((name, sorted(re.findall(r"[<>=!~]+|[\w.-]+", value))) for name, value in about.items()
+                    if name not in ("Metadata-Version", "Project-URL", "License-File"))
+    return fields, about.get_payload().strip(), points, module
+
+
+def test_each_wheel_has_the_module_that_a_clone_builds(both, tmp_path):
+    sources = tmp_path / "tree/sdk/python"
+    shutil.copytree(TREE / "sdk/python", sources, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    shutil.copy(TREE / "CMakeLists.txt", tmp_path / "tree")
+    run(installed.python_of(PYTHON_SDK / "build.txt"), "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path / "built", sources, check=True)
+    wheels = list(both.glob("*.whl"))
+    assert len(wheels) == len(architectures()) + 1
+    for wheel in wheels:
+        assert described(wheel) == described(one(tmp_path / "built", "*.whl")), wheel.name
+    assert "skiff_sandbox/py.typed" in described(wheels[0])[-1]
 
 
 @pytest.mark.parametrize("arch, platform", [("x86_64", "manylinux_2_17"), ("x86_64", "manylinux_2_36"), ("x86_64", "musllinux_1_2"),
@@ -63,7 +128,7 @@ def test_pip_chooses_the_wheel_of_the_platform(both, virtual, tmp_path, arch, pl
     # Installers that know a platform know the older ones of its kind.
     older = {"manylinux_2_36": ["manylinux_2_17"], "musllinux_1_2": ["musllinux_1_1"]}.get(platform, [])
     flags = [f"--platform={name}_{arch}" for name in [platform, *older]]
-    done = run(virtual / "pip", "download", *OFFLINE, f"--find-links={both}", "--only-binary=:all:", *flags, f"--dest={tmp_path}", "skiff-sandbox")
+    done = run(virtual / "pip", "download", *OFFLINE, f"--find-links={both}", "--only-binary=:all:", "--no-deps", *flags, f"--dest={tmp_path}", "skiff-sandbox")
     assert done.returncode == 0, done.stderr
     wheel = one(tmp_path, "*.whl")
     assert f"_{arch}" in wheel.name
@@ -89,8 +154,10 @@ class Npm:
         script = installed.node().parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
         self.command = [installed.node(), script] if script.exists() else ["npm"]
 
-    def __call__(self, *words):
-        done = run(*self.command, *words, "--global", f"--prefix={self.prefix}", "--no-audit", "--no-fund", "--silent", env=self.environment)
+    def __call__(self, *words, place=None):
+        """Installs for the machine, or in a directory."""
+        where = [f"--prefix={place}"] if place else ["--global", f"--prefix={self.prefix}"]
+        done = run(*self.command, *words, *where, "--no-audit", "--no-fund", "--silent", env=self.environment)
         assert done.returncode == 0, (done.stdout, done.stderr)
         return done.stdout
 
@@ -130,6 +197,22 @@ def test_npm_installs_the_programs_and_removes_them(npm, start):
     assert [path for path in npm.prefix.rglob("*") if not path.is_dir() and ".package-lock" not in path.name] == []
 
 
+def uses_npm_sdk(place, **variables):
+    (place / "program.mjs").write_text(OF_NODE)
+    path = f"{installed.node().parent}:{os.defpath}"
+    return run(installed.node(), place / "program.mjs", env={"HOME": str(place), "PATH": path, "SKIFF_DRIVER": "local", **variables})
+
+
+def test_the_sdk_of_npm_uses_the_program_of_npm(npm, tmp_path):
+    place = tmp_path / "project"
+    place.mkdir()
+    npm("install", "skiff-sandbox", place=place)
+    done = uses_npm_sdk(place)
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+    assert (place / "node_modules/skiff-sandbox/dist/index.d.ts").exists()
+    assert "there is no program /nowhere" in uses_npm_sdk(place, SKIFF="/nowhere").stderr  # a program that is named goes before it
+
+
 def test_a_program_of_npm_gets_signals_and_its_end_is_told(npm, start, tmp_path):
     npm("install", "skiff-sandbox")
     address = tmp_path / "agent.sock"
@@ -141,8 +224,13 @@ def test_a_program_of_npm_gets_signals_and_its_end_is_told(npm, start, tmp_path)
     assert agent.wait(60) in (143, -signal.SIGTERM)
 
 
-def test_without_the_package_of_the_machine_it_says_what_is_missing(npm, registry):
+def test_without_the_package_of_the_machine_it_says_what_is_missing(npm, registry, tmp_path):
     del registry.files["skiff-sandbox-linux-x64"]  # an optional package may be missing
     npm("install", "skiff-sandbox")
     told = npm.skiff("version")
     assert told.returncode == 1 and "skiff-sandbox-linux-x64 is not installed" in told.stderr
+    place = tmp_path / "project"
+    place.mkdir()
+    npm("install", "skiff-sandbox", place=place)
+    told = uses_npm_sdk(place)
+    assert told.returncode == 1 and "skiff-sandbox-linux-x64 is not installed" in told.stderr and "SKIFF_URL" in told.stderr

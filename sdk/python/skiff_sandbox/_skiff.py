@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import os
 import re
 import shutil
-import sysconfig
 import warnings
 
 from ._errors import SkiffError
@@ -15,12 +16,23 @@ CODES = ((re.compile(r"there is a sandbox \""), "sandbox_conflict"), (re.compile
 
 
 def find_skiff(program: str) -> str:
-    """Its path: SKIFF, the PATH, or the directory into which pip installs the programs of packages."""
-    found = shutil.which(program) or shutil.which(program, path=sysconfig.get_path("scripts"))
+    """Its absolute path. `skiff` is the one that pip has installed with this package, if it has; else it is on the PATH."""
+    found = (_installed_skiff() if program == "skiff" else None) or shutil.which(program)
     if not found:
         raise SkiffError("not_configured", f"there is no program {program!r}: set SKIFF_URL with SKIFF_TOKEN (an agent) or SKIFF_API_KEY (a"
-                         " server), or put skiff and skiffd on the PATH")
+                         " server), or put skiff and skiffd on the PATH, or name skiff in SKIFF. The wheels for Linux on x86-64 and arm64"
+                         " bring both programs")
     return os.path.abspath(found)
+
+
+@functools.cache  # it reads the list of the package's files
+def _installed_skiff() -> str | None:
+    """The program that the wheel has brought, wherever pip has put it. A package that was built in a clone has none."""
+    try:
+        files = importlib.metadata.files("skiff-sandbox") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((path for file in files if file.name == "skiff" if (path := shutil.which(str(file.locate())))), None)
 
 
 def refusal_of(command: str, status: int, err: bytes) -> SkiffError:

@@ -15,6 +15,7 @@ import {
   refuse,
   type SandboxDetails,
 } from "./options.js";
+import { installedProgram, isMissing } from "./programs.js";
 
 type Launcher = Extract<Place, { kind: "launcher" }>;
 type Options = PlaceOptions & { signal?: AbortSignal };
@@ -192,7 +193,7 @@ interface Forward {
 
 /** Starts `skiff forward`, which prints the address of its port. It ends with this program. */
 async function forward(place: Launcher, name: string, port: number): Promise<Forward> {
-  const child = spawn(place.skiff, ["forward", "--driver", place.driver, name, `:${port}`], {
+  const child = spawn(programOf(place), ["forward", "--driver", place.driver, name, `:${port}`], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const end = () => child.kill();
@@ -230,12 +231,23 @@ async function skiff<T>(place: Launcher, words: string[], options: RunOptions): 
   return JSON.parse(await run(place, [words[0]!, "-o", "json", "-q", ...words.slice(1)], options)) as T;
 }
 
+/** The one that is named, else that of this package, else `skiff` on PATH. */
+function programOf(place: Launcher): string {
+  return place.skiff ?? installedProgram("skiff") ?? "skiff";
+}
+
+/** A sentence for people. */
+function whyThereIsNone(place: Launcher): string {
+  const why = place.skiff ? `there is no program ${place.skiff}` : `there is no skiff on PATH, and ${isMissing}`;
+  return `${why}. Install skiff and name it in SKIFF, or set SKIFF_URL`;
+}
+
 /** The standard output of the program. Its message becomes the error, with the code that it names. */
 function run(place: Launcher, words: string[], { ms, signal }: RunOptions): Promise<string> {
   const options = { timeout: ms, maxBuffer: 64 << 20, ...(signal && { signal }) };
   const command = [words[0]!, "--driver", place.driver, ...words.slice(1)];
   return new Promise((resolve, reject) => {
-    execFile(place.skiff, command, options, (error, stdout, stderr) => {
+    execFile(programOf(place), command, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);
       if (signal?.aborted) return reject(signal.reason);
       if (error.killed) return reject(new SkiffError("timeout", `skiff ${words[0]}: not within ${ms} ms`));
@@ -245,8 +257,8 @@ function run(place: Launcher, words: string[], { ms, signal }: RunOptions): Prom
           .split("\n")
           .at(-1)
           ?.replace(/^skiff: /, "") || error.message;
-      const isMissing = "code" in error && String(error.code) === "ENOENT";
-      const detail = isMissing ? `there is no program ${place.skiff}: install skiff, or set SKIFF_URL` : message;
+      const isThere = !("code" in error && String(error.code) === "ENOENT");
+      const detail = isThere ? message : whyThereIsNone(place);
       reject(new SkiffError(/\[([a-z_]+)\]$/.exec(message)?.[1] ?? "program_failed", detail, { cause: error }));
     });
   });

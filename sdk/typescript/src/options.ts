@@ -17,7 +17,10 @@ export interface PlaceOptions {
    * or "pod".
    */
   driver?: string;
-  /** The program `skiff`; by default that of the variable SKIFF, or `skiff` on PATH. */
+  /**
+   * The program `skiff`; by default that of the variable SKIFF, else the one that npm has installed with this package,
+   * else `skiff` on PATH.
+   */
   skiff?: string;
   /** How long a request is tried again when nobody answers; default "30s". */
   retryFor?: Duration;
@@ -79,7 +82,7 @@ export function refuse(options: CreateOptions, names: (keyof CreateOptions)[], w
 export type Place =
   | { kind: "agent"; url: string; token: string | undefined }
   | { kind: "server"; url: string; apiKey: string }
-  | { kind: "launcher"; driver: string; skiff: string };
+  | { kind: "launcher"; driver: string; skiff: string | undefined };
 
 /** Reads arguments first, then variables. Throws `not_configured` if neither says where sandboxes are. */
 export function placeOf(options: PlaceOptions): Place {
@@ -102,7 +105,7 @@ export function placeOf(options: PlaceOptions): Place {
       );
     return apiKey ? { kind: "server", url: base, apiKey } : { kind: "agent", url: base, token };
   }
-  if (driver) return { kind: "launcher", driver, skiff: options.skiff ?? variable("SKIFF") ?? "skiff" };
+  if (driver) return { kind: "launcher", driver, skiff: options.skiff ?? variable("SKIFF") };
   throw new SkiffError(
     "not_configured",
     "set SKIFF_URL with SKIFF_TOKEN (an agent) or SKIFF_API_KEY (a server), or choose a driver of the program skiff: " +

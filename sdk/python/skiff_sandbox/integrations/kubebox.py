@@ -15,7 +15,6 @@ import enum
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from .._async.session import AsyncSession
 from .._async.transport import Address, AsyncTransport, Request
 from .._errors import SkiffError
 from .._events import Exit, Output
+from .._skiff import find_skiff
 from .._types import SessionRequest
 
 
@@ -241,9 +241,10 @@ class Kubebox:
 
     def __init__(self, kubebox_str: str = "", driver: str | None = None, skiff: str | None = None) -> None:
         """`kubebox_str`: a kubeconfig; else what skiff finds. `driver`: as of skiff. `skiff`: where the program is."""
-        program = skiff or os.environ.get("SKIFF", "skiff")
-        if not shutil.which(program):
-            raise SandboxError(f"there is no program {program!r}: `make build` builds it; put it on the PATH, or name it in SKIFF")
+        try:
+            program = find_skiff(skiff or os.environ.get("SKIFF", "skiff"))
+        except SkiffError as error:
+            raise SandboxError(error.detail) from None
         self._words = [program, *(["--driver", driver] if driver else [])]
         self._kubeconfig, self._pods = kubebox_str, dict[str, KubeboxPod]()
 
