@@ -70,13 +70,13 @@ def test_the_tarball_has_what_people_need(package):
     with tarfile.open(next(package.parent.glob("skiff-sandbox-*.tgz"))) as tar:
         names = set(tar.getnames())
     assert {"package/package.json", "package/README.md", "package/LICENSE", "package/dist/index.js",
-            "package/dist/index.d.ts", "package/dist/launcher.js"} <= names
+            "package/dist/index.d.ts", "package/dist/launcher.js", "package/bin/skiff.js", "package/bin/skiffd.js"} <= names
     assert not [name for name in names if "/src/" in name or "node_modules" in name]
     about = json.loads((package / "node_modules/skiff-sandbox/package.json").read_text())
     assert about["version"] == sdk_typescript.version()
     assert "dependencies" not in about
     assert sorted(path.name for path in (package / "node_modules").iterdir() if path.name not in ("@types", "undici-types")) == [
-        ".package-lock.json", "skiff-sandbox"]
+        ".bin", ".package-lock.json", "skiff-sandbox"]
 
 
 def test_the_page_has_ten_programs_and_one_for_browsers():
