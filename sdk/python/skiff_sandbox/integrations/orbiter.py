@@ -25,9 +25,6 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any, Self
 
-from .._errors import SkiffError
-from .._skiff import find_skiff
-
 START_SECONDS = 180  # that an image may take to be pulled and started
 INTERRUPT_SECONDS = 5  # that skiff may take to end when its caller gives up
 
@@ -190,11 +187,7 @@ class KubernetesSandbox:
 
     async def _skiff(self, *arguments: str, fine: tuple[int, ...] = (0,)) -> str:
         """The output of one call of skiff. The driver `local` has no namespaces and takes no image."""
-        try:
-            program = find_skiff(self._program)
-        except SkiffError as error:
-            raise SandboxError(error.detail) from None
-        words = [program, *arguments, "--driver", self._driver, "--name-prefix", "orbiter-"]
+        words = [self._program, *arguments, "--driver", self._driver, "--name-prefix", "orbiter-"]
         settings = {"SKIFF_NAMESPACE": self.namespace, "SKIFF_IMAGE": "" if self._driver == "local" else self.image,
                     **({"SKIFF_WORKDIR": self._directories[0]} if self._directories else {})}
         starting = asyncio.ensure_future(asyncio.create_subprocess_exec(
@@ -203,6 +196,9 @@ class KubernetesSandbox:
         try:
             process = await asyncio.shield(starting)
             out, err = await process.communicate()
+        except FileNotFoundError:
+            raise SandboxError(f"there is no program {self._program!r}: build it with `make build`, and put it on the PATH"
+                               " or name it in SKIFF") from None
         except asyncio.CancelledError:
             process = await starting
             process.send_signal(signal.SIGINT)  # upon which skiff takes back what it has begun
