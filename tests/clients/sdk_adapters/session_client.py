@@ -120,7 +120,7 @@ async def case_errors_are_told(client):
     assert (await failure(client.run_command("nobody", "true"))).status == 404
     assert "skiff token" in str(await failure(SandboxClient("wrong", cases.URL).connect()))
     assert "skiff describe" in str(await failure(SandboxClient("x", "http://127.0.0.1:9").connect()))
-    assert "make build" in str(cases.raises(SandboxError, lambda: Kubebox(skiff="/nope/skiff")))
+    assert "there is no program '/nope/skiff'" in str(cases.raises(SandboxError, lambda: Kubebox(skiff="/nope/skiff")))
 
 
 async def case_a_session_is_made_anew_for_another_directory(client):
