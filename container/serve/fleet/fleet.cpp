@@ -41,7 +41,7 @@ bool fulfils(const Sandbox& sandbox, const RemovalPrecondition& precondition) {
 
 /// True if a stopped sandbox keeps its files: always on this machine; in a Pod only on volumes.
 bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
-  return driver.name() == "local" || keeps_files(spec);
+  return is_of_this_machine(driver.name()) || keeps_files(spec);
 }
 
 Error would_lose_files(std::string field) {

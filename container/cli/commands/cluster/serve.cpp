@@ -209,7 +209,7 @@ class Serve final : public Invocation {
   }
 
   static std::string tenant_of(Context& context, const Driver& driver) {
-    if (driver.name() == "local") return "default";
+    if (is_of_this_machine(driver.name())) return "default";
     const auto cluster = context.cluster();
     return cluster ? (*cluster)->namespace_name() : "default";
   }
