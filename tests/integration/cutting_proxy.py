@@ -11,7 +11,7 @@ class CuttingProxy:
     same for what goes to the target."""
 
     def __init__(self, target, cuts, sent=()):
-        self.target, self.cuts, self.sent, self.done = target, list(cuts), list(sent), 0
+        self.target, self.cuts, self.request_cuts, self.done = target, list(cuts), list(sent), 0
         self.server = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.server.getsockname()[1]}"
         self.threads = [threading.Thread(target=self._accept)]
@@ -27,7 +27,7 @@ class CuttingProxy:
             upstream = socket.create_connection(self.target)
             self.open += [client, upstream]
             allowance = self.cuts.pop(0) if self.cuts else None
-            forward = self.sent.pop(0) if self.sent else None
+            forward = self.request_cuts.pop(0) if self.request_cuts else None
             for work, arguments in ((self._forward, (client, upstream, forward)), (self._back, (upstream, client, allowance))):
                 self.threads.append(threading.Thread(target=work, args=arguments))
                 self.threads[-1].start()

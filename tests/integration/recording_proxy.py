@@ -22,7 +22,7 @@ class RecordingProxy(CuttingProxy):
         self.sent = []
         super().__init__(target, [])
 
-    def _forward(self, client, upstream):
+    def _forward(self, client, upstream, _allowance):
         pieces = []
         self.sent.append(pieces)
         try:

@@ -148,7 +148,9 @@ class Npm:
     """npm and the node of .ci/python-tools.txt, with a prefix and a home of their own."""
 
     def __init__(self, folder, registry):
-        self.prefix, self.environment = folder / "prefix", {**installed.with_node(), "HOME": str(folder), "npm_config_registry": registry.url}
+        # Without the gate's own variables, which skiff would report as unknown.
+        inherited = {name: value for name, value in installed.with_node().items() if not name.startswith("SKIFF")}
+        self.prefix, self.environment = folder / "prefix", {**inherited, "HOME": str(folder), "npm_config_registry": registry.url}
         self.program = self.prefix / "bin/skiff"
         self.environment["PATH"] = f"{self.prefix}/bin:{self.environment['PATH']}"
         script = installed.node().parent.parent / "lib/node_modules/npm/bin/npm-cli.js"

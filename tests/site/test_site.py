@@ -15,7 +15,7 @@ sys.path.insert(0, str(TREE / "tests/integration"))
 
 from tools import tool  # noqa: E402
 
-PARTS = (".ci", "docs", "examples", "deploy", "LICENSE", "Dockerfile")
+PARTS = (".ci", "docs", "examples", "deploy", "sdk", "LICENSE", "Dockerfile")
 
 
 @pytest.fixture
