@@ -38,7 +38,9 @@ std::vector<std::string> exposures(const Settings& settings, const std::vector<p
     if (everybody_reads(file)) found.push_back(named + " can be read by every user, so by commands of every user");
     const std::string& root = settings.e2b_home.empty() ? settings.root : kWholeSystem;
     if (lies_below(file, root)) {
-      found.push_back(named + " lies below the root \"" + root + "\", where clients and commands read files");
+      std::string line = named;
+      line.append(" lies below the root \"").append(root).append("\", where clients and commands read files");
+      found.push_back(std::move(line));
     }
   }
   for (const protocol::Address& address : addresses) {
