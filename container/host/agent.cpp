@@ -94,6 +94,10 @@ std::vector<std::string> agent_arguments(AgentPlace place, const HostRecord& rec
     argv.emplace_back("--dialect");
     argv.push_back(std::move(dialect));
   }
+  if (!place.e2b_home.empty()) {
+    argv.emplace_back("--e2b-home");
+    argv.push_back(std::move(place.e2b_home));
+  }
   add_time("--ttl", record.ttl);
   add_time("--idle-ttl", record.idle_ttl);
   return argv;

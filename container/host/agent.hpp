@@ -29,6 +29,7 @@ struct AgentPlace {
   std::string listen;                      ///< value of --listen
   std::string root;                        ///< value of --root
   std::vector<std::string> dialects = {};  ///< values of --dialect
+  std::string e2b_home = {};               ///< value of --e2b-home; empty: none
 };
 
 [[nodiscard]] std::vector<std::string> agent_arguments(AgentPlace place, const HostRecord& record);

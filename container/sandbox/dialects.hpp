@@ -25,6 +25,7 @@ struct Dialect {
   std::span<const DialectPort> ports;
 };
 
+inline constexpr std::string_view kE2bName = "e2b";
 inline constexpr std::uint16_t kE2bPort = 49'983;
 inline constexpr std::array kE2bPorts{DialectPort{.name = "e2b", .number = kE2bPort}};
 inline constexpr std::array kKubeboxPorts{DialectPort{.name = "kubebox", .number = 80}};
@@ -35,7 +36,7 @@ inline constexpr std::array kSandboxdPorts{DialectPort{.name = "sandboxd-rest", 
 /// THE table of the dialects that a sandbox can have. Its names and ports are those of skiffd's own table, from which
 /// docs/dialects/ports.md is generated; a test of each table compares it with that page.
 inline constexpr std::array kDialects{
-    Dialect{.name = "e2b", .ports = kE2bPorts},
+    Dialect{.name = kE2bName, .ports = kE2bPorts},
     Dialect{.name = "kubebox", .ports = kKubeboxPorts},
     Dialect{.name = "python-runtime", .ports = kPythonRuntimePorts},
     Dialect{.name = "sandboxd", .ports = kSandboxdPorts},

@@ -62,7 +62,7 @@ Result<json> resources(const PodOptions& pod) {
 const std::string kE2bHome = "/home/user";
 
 bool speaks_e2b(const PodOptions& pod) {
-  return std::ranges::find(pod.dialects, "e2b") != pod.dialects.end();
+  return std::ranges::find(pod.dialects, kE2bName) != pod.dialects.end();
 }
 
 json container_security() {

@@ -161,6 +161,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     std::string value = name;
     for (std::size_t i = 0; i < ports.size(); ++i) value += (i == 0 ? "=" : ",") + next();
     place.dialects.push_back(std::move(value));
+    if (name == kE2bName) place.e2b_home = std::string{kHome};
   }
   plan.argv = agent_arguments(std::move(place), record);
   plan.environment = environment_of(record, machine, public_key, ours);

@@ -78,6 +78,7 @@ TEST(BoxPlan, RunsSkiffdOnInheritedSockets) {
   EXPECT_TRUE(has("--root", "/workspace"));
   EXPECT_TRUE(has("--sandbox-id", "s-1"));
   EXPECT_TRUE(has("--dialect", "e2b=fd:4"));
+  EXPECT_TRUE(has("--e2b-home", "/home/user"));
   EXPECT_TRUE(has("--dialect", "sandboxd=fd:5,fd:6"));
 }
 
