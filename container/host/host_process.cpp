@@ -116,9 +116,13 @@ std::optional<HostProcess> find_process(pid_t pid) {
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;
   std::string_view rest{stat};
   rest.remove_prefix(name_end + 2);
-  if (rest.front() == 'Z' || rest.front() == 'X') return std::nullopt;
+  const char state = rest.front();
   // `rest` begins with field 3.
   for (int field = 3; field < 22; ++field) {
+    // A process whose first thread has ended lives as long as it has others (field 20).
+    if (field == 20 && (state == 'X' || (state == 'Z' && (rest.starts_with("0 ") || rest.starts_with("1 "))))) {
+      return std::nullopt;
+    }
     const std::size_t space = rest.find(' ');
     if (space == std::string_view::npos) return std::nullopt;
     rest.remove_prefix(space + 1);

@@ -38,7 +38,7 @@ def test_its_agent_runs_as_a_user_without_rights(skiff):
     assert proc.status(pid, "NoNewPrivs") == "1" and int(proc.status(pid, "CapBnd"), 16) == 0
     assert proc.status(pid, "Uid").split()[0] == str(skiff.record()["user"]) != "0", owner
     if skiff.uid == 0:
-        assert 1_900_000_000 <= skiff.record()["user"] < 2_100_000_000
+        assert 2_010_000_000 <= skiff.record()["user"] < 2_100_000_000
     else:
         assert skiff.record()["user"] == skiff.uid
 

@@ -13,7 +13,7 @@ import pytest
 import boxes
 
 PROBES = pathlib.Path(__file__).parent / "box_probes"
-LEAST_PROBES = 55
+LEAST_PROBES = 56
 
 
 @contextlib.contextmanager
@@ -32,6 +32,22 @@ def things_outside(folder, uid):
         yield {"files": [str(secret), str(folder), "/tmp/skiff", os.getcwd()], "login": "root", "variables": ["ITEST_SECRET"],
                "pids": [os.getpid(), os.getppid()], "ports": [[host, port.getsockname()[1]] for host in hosts],
                "abstract": [name], "sockets": []}
+
+
+@contextlib.contextmanager
+def daemon_in(project):
+    """A socket and a FIFO on which somebody outside waits. A read-only mount keeps nobody from them."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        with contextlib.chdir(project):  # the path may be too long for a socket
+            listener.bind("daemon.sock")
+        listener.listen()
+        (project / "daemon.sock").chmod(0o777)
+        os.mkfifo(project / "fifo", 0o666)
+        reader = os.open(project / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            yield
+        finally:
+            os.close(reader)
 
 
 def is_known(host):
@@ -54,11 +70,14 @@ def skiff(request, tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_is_reached(skiff, tmp_path, form):
-    (skiff.work / "project").mkdir()
-    skiff.own(skiff.work / "project")
-    skiff.up("box", *FORMS[form], env={"ITEST_SECRET": "x"})
-    with things_outside(tmp_path, skiff.uid) as outside:
-        outside["sockets"] = [str(skiff.sandboxes / "box/agent.sock")]
+    project = skiff.work / "project"
+    project.mkdir()
+    with things_outside(tmp_path, skiff.uid) as outside, daemon_in(project):
+        for path in (project, *project.iterdir()):
+            skiff.own(path)
+        skiff.up("box", *FORMS[form], env={"ITEST_SECRET": "x"})
+        outside["sockets"] = [str(skiff.sandboxes / "box/agent.sock"), "/workspace/daemon.sock"]
+        outside["fifos"] = ["/workspace/fifo"]
         skiff("cp", "-q", PROBES, "box:/tmp/probes")
         said = json.loads(skiff("exec", "box", "--", "python3", "/tmp/probes", json.dumps(outside))[0])
     assert said["reached"] == {} and said["probes"] >= LEAST_PROBES, said

@@ -31,6 +31,7 @@ constexpr std::uint64_t kBothScopes = 3;  ///< abstract Unix sockets and signals
 constexpr int kFirstWithMoves = 2;
 constexpr int kFirstWithScopes = 6;
 constexpr int kRuleOfPath = 1;
+constexpr rlim_t kMostLocked = rlim_t{8} << 20U;  ///< bytes of memory that is never swapped
 
 struct Ruleset {
   std::uint64_t files = 0;
@@ -73,6 +74,15 @@ int kernel_version() noexcept {
   return major * 1000 + (*end == '.' ? static_cast<int>(std::strtol(end + 1, nullptr, 10)) : 0);
 }
 
+/// Lowers a limit, for good, to `most` or to a part of what we have, whichever is less.
+bool limit(__rlimit_resource what, rlim_t most, rlim_t part) noexcept {
+  rlimit now{};
+  if (::getrlimit(what, &now) != 0) return false;
+  const rlim_t ours = now.rlim_max == RLIM_INFINITY ? most : now.rlim_max / part;
+  now.rlim_max = now.rlim_cur = ours < most ? ours : most;
+  return ::setrlimit(what, &now) == 0;
+}
+
 }  // namespace
 
 bool drop_privileges() noexcept {
@@ -90,13 +100,10 @@ bool drop_privileges() noexcept {
   return ::syscall(SYS_capset, &header, none.data()) == 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-bool limit_processes(std::uint64_t most) noexcept {
-  if (kernel_version() < 5014) return true;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NPROC, &limit) != 0) return false;
-  limit.rlim_max = limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most ? most : limit.rlim_max;
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+bool set_limits(std::uint64_t most_processes) noexcept {
+  // A core size of 1 makes the kernel call no handler in core_pattern (core(5)), which would run outside.
+  return limit(RLIMIT_CORE, 1, 1) && limit(RLIMIT_RTPRIO, 0, 1) && limit(RLIMIT_NICE, 0, 1) &&
+         limit(RLIMIT_MEMLOCK, kMostLocked, 1) && (kernel_version() < 5014 || limit(RLIMIT_NPROC, most_processes, 2));
 }
 
 void leave_keyring() noexcept {

@@ -9,9 +9,10 @@ namespace skiff::container::box {
 /// new privileges by exec. Returns false with errno.
 [[nodiscard]] bool drop_privileges() noexcept;
 
-/// Limits the processes of the box. A kernel before 5.14 would count the user's processes outside, too, so there is no
-/// limit then.
-[[nodiscard]] bool limit_processes(std::uint64_t most) noexcept;
+/// Sets the limits of the box, which no program in it can raise: processes (at most half of the user's own limit),
+/// memory that is never swapped, no scheduling in real time, no raised priority, and no handler for crashes. A kernel
+/// before 5.14 would count the user's processes outside, too, so they have no limit then.
+[[nodiscard]] bool set_limits(std::uint64_t most_processes) noexcept;
 
 /// Takes the box out of the user's session keyring, whose keys it could use otherwise.
 void leave_keyring() noexcept;

@@ -135,6 +135,7 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
 }
 
 Task<Result<HostRecord>> BoxDriver::follow_start(AgentLines* lines, HostRecord record, std::size_t listeners) {
+  bool is_created = false;
   for (std::size_t listening = 0; listening < listeners;) {
     auto line = co_await lines->next();
     if (!line) {
@@ -142,7 +143,9 @@ Task<Result<HostRecord>> BoxDriver::follow_start(AgentLines* lines, HostRecord r
       co_return not_up(record, is_late ? FailureReason::not_ready : FailureReason::exited, line.error().message);
     }
     if (const auto refusal = box::parse_refusal(*line)) co_return no_box(*refusal);
-    if (const auto pid = box::parse_created(*line)) {
+    // Once: what follows is skiffd's, and its word about processes of this machine does not count.
+    if (const auto pid = box::parse_created(*line); pid && !is_created) {
+      is_created = true;
       record.set_process(process_or_ended(*pid));
       SKIFF_CO_TRY_VOID(records().save(record));
     } else {

@@ -117,7 +117,7 @@ bool has_launcher() {
   build_root(plan, trees);
   trees = {};
   leave_keyring();
-  if (!limit_processes(kMostProcesses)) refuse(Step::limits, "RLIMIT_NPROC");
+  if (!set_limits(kMostProcesses)) refuse(Step::limits, "resource limits");
   // From now on whoever connects to the box learns its process (SO_PEERCRED), also when its launcher was killed.
   for (const UniqueFd& listener : given.listeners) {
     if (::listen(listener.get(), kMostPending) != 0) refuse(Step::exec, "listen");

@@ -76,6 +76,7 @@ constexpr auto kAbsent = std::to_array<std::uint32_t>({
     SYS_nfsservctl,
     SYS_vhangup,
     SYS_fanotify_init,
+    SYS_io_setup,  // fs.aio-max-nr is one number for the whole machine
     kOpenTreeAttr,
 #if defined(__x86_64__)
     SYS_iopl,
@@ -127,6 +128,7 @@ class Program {
   void load_argument(std::size_t index) {
     load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t)));
   }
+  void mask(std::uint32_t bits) { add(BPF_ALU | BPF_AND | BPF_K, bits); }
   void load_number() { load(offsetof(seccomp_data, nr)); }
   void answer(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
   void fail_with(int error) { answer(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
@@ -167,6 +169,34 @@ void refuse_set_id(Program& program, const CallArgument& flags) {
   program.allow();
 }
 
+/// Requests of file systems that every one of them may have; the others of these types are those of btrfs and bcachefs.
+constexpr std::uint32_t kClone = 0x40049409;        // FICLONE
+constexpr std::uint32_t kCloneRange = 0x4020940d;   // FICLONERANGE
+constexpr std::uint32_t kDedupeRange = 0xc0189436;  // FIDEDUPERANGE
+constexpr std::uint32_t kTypeOfRequest = 0xff00;    // _IOC_TYPE
+constexpr std::uint32_t kBtrfs = 0x9400;
+constexpr std::uint32_t kBcachefs = 0xbc00;
+
+/// Refuses input for terminals (TIOCSTI, TIOCLINUX), line disciplines, and the requests by which any user of btrfs and
+/// bcachefs makes subvolumes and snapshots: a read-only one could not be removed, and before the kernels of 2024 a
+/// snapshot of a directory was one of all that is around it.
+void filter_ioctl(Program& program) {
+  program.only_if(BPF_JEQ, SYS_ioctl, 13);
+  program.load_argument(1);
+  program.only_unless(BPF_JEQ, TIOCSTI, 2);
+  program.only_unless(BPF_JEQ, TIOCSETD, 1);
+  program.only_if(BPF_JEQ, TIOCLINUX, 1);
+  program.fail_with(EPERM);
+  program.only_unless(BPF_JEQ, kClone, 6);
+  program.only_unless(BPF_JEQ, kCloneRange, 5);
+  program.only_unless(BPF_JEQ, kDedupeRange, 4);
+  program.mask(kTypeOfRequest);
+  program.only_unless(BPF_JEQ, kBtrfs, 1);
+  program.only_if(BPF_JEQ, kBcachefs, 1);
+  program.fail_with(ENOTTY);
+  program.allow();
+}
+
 }  // namespace
 
 std::vector<sock_filter> create_filter() {
@@ -189,12 +219,7 @@ std::vector<sock_filter> create_filter() {
   for (const CallArgument& flags : kFlags) refuse_set_id(program, flags);
   refuse_bits(program, SYS_unshare, 0, kNamespaces);
   refuse_bits(program, SYS_clone, 0, kNamespaces & ~0x80U);  // here the low byte is the exit signal
-  program.only_if(BPF_JEQ, SYS_ioctl, 5);
-  program.load_argument(1);
-  program.only_unless(BPF_JEQ, TIOCSTI, 1);
-  program.only_if(BPF_JEQ, TIOCLINUX, 1);
-  program.fail_with(EPERM);
-  program.allow();
+  filter_ioctl(program);
   for (const std::uint32_t call : {std::uint32_t{SYS_socket}, std::uint32_t{SYS_socketpair}}) {
     program.only_if(BPF_JEQ, call, 7);
     program.load_argument(0);

@@ -12,6 +12,7 @@ namespace skiff::container::box {
 ///   as io_uring, bpf and the keyrings. clone3 and openat2 are among them, because their flags are in memory, where a
 ///   filter cannot read them: programs fall back to clone and openat.
 /// - EPERM: namespaces, mounts, and files with set-user-id or set-group-id bits, which would work outside the box, too.
+/// - ENOTTY: subvolumes and snapshots of btrfs and bcachefs.
 /// - EAFNOSUPPORT: sockets of families that network namespaces do not separate, such as AF_VSOCK.
 [[nodiscard]] std::vector<sock_filter> create_filter();
 

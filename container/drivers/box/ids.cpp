@@ -10,9 +10,9 @@
 namespace skiff::container::box {
 namespace {
 
-/// Above the numbers of users, of dynamic users and of containers of systemd (up to 1,879,048,191), and below those
-/// that are negative in 32 bits.
-constexpr std::uint32_t kFirstId = 1'900'000'000;
+/// Above the numbers of users, of dynamic users and containers of systemd (up to 1,879,048,191) and of the ranges of
+/// directory services (SSSD: up to 2,000,200,000), and below those that are negative in 32 bits.
+constexpr std::uint32_t kFirstId = 2'010'000'000;
 constexpr std::uint32_t kLastId = 2'099'999'999;
 
 constexpr std::size_t kLongestMap = 65'536;

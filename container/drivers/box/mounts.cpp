@@ -24,7 +24,7 @@ namespace {
 /// Where the new root is mounted until it becomes the root: a directory that every machine has. All copies of mounts
 /// are open by then.
 constexpr const char* kNewRoot = "/usr";
-/// Room for the directories of the overlays while they are mounted.
+/// Room for the directories of an overlay while it is mounted.
 constexpr const char* kStaging = "/usr/.staging";
 
 constexpr std::array kDevices{"null", "zero", "full", "random", "urandom", "tty"};
@@ -53,7 +53,7 @@ struct Sysctl {
 constexpr std::array kUserLimits{
     Sysctl{"max_cgroup_namespaces", "0"},   Sysctl{"max_ipc_namespaces", "0"}, Sysctl{"max_mnt_namespaces", "0"},
     Sysctl{"max_net_namespaces", "0"},      Sysctl{"max_pid_namespaces", "0"}, Sysctl{"max_time_namespaces", "0"},
-    Sysctl{"max_user_namespaces", "0"},     Sysctl{"max_uts_namespaces", "0"}, Sysctl{"max_inotify_instances", "64"},
+    Sysctl{"max_user_namespaces", "0"},     Sysctl{"max_uts_namespaces", "0"}, Sysctl{"max_inotify_instances", "32"},
     Sysctl{"max_inotify_watches", "32768"}, Sysctl{"max_fanotify_groups", "0"}};
 
 constexpr unsigned kCopy = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
@@ -120,17 +120,19 @@ UniqueFd create_id_map(const struct stat& owner, const Plan& plan) {
 }
 
 UniqueFd copy_of_source(const Overlay& overlay, const Plan& plan, bool as_root) {
+  UniqueFd tree{::open_tree(AT_FDCWD, overlay.source.c_str(), kCopy | AT_SYMLINK_NOFOLLOW)};
   struct stat found{};
-  if (::lstat(overlay.source.c_str(), &found) != 0) refuse(Step::workspace, overlay.source);
+  if (!tree || ::fstat(tree.get(), &found) != 0) refuse(Step::workspace, overlay.source);
+  // Another directory, or a link, may have taken the place of the one that the user named.
+  if (found.st_dev != overlay.device || found.st_ino != overlay.inode) {
+    errno = ESTALE;
+    refuse(Step::workspace, overlay.source);
+  }
   UniqueFd map;
   if (as_root) map = create_id_map(found, plan);
-  const std::uint64_t read_only = overlay.layer.empty() ? MOUNT_ATTR_RDONLY : 0;
-  UniqueFd tree =
-      copy_of(overlay.source, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | read_only, AT_SYMLINK_NOFOLLOW, map.get());
-  // Another directory, or a link, may have taken the place of the one that the user named.
-  const bool is_open = ::fstat(tree.get(), &found) == 0;
-  if (!is_open || found.st_dev != overlay.device || found.st_ino != overlay.inode) {
-    errno = ESTALE;
+  const std::uint64_t attributes =
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (overlay.layer.empty() ? MOUNT_ATTR_RDONLY : 0);
+  if (!set_attributes(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, attributes, map.get())) {
     refuse(Step::workspace, overlay.source);
   }
   return tree;
@@ -172,33 +174,49 @@ void mount_at(const char* type, const std::string& path, unsigned long flags, co
   if (::mount(type, path.c_str(), type, flags, options) != 0) refuse(step, as_seen(path));
 }
 
+/// Mounts the source with the layer above it. Without a layer, an empty directory is below it: an overlay is needed
+/// also for what is only read, because a read-only mount does not keep anybody from the sockets and FIFOs in it.
 void mount_overlay(const Overlay& overlay, const UniqueFd& source, const UniqueFd& layer) {
   const std::string target = in_new_root(overlay.target);
-  if (!layer) return attach(source, target, Step::workspace);
   const std::string lower = std::string{kStaging} + "/lower";
-  const std::string upper = std::string{kStaging} + "/layer";
+  const std::string other = std::string{kStaging} + "/other";
   attach(source, lower, Step::workspace);
-  attach(layer, upper, Step::workspace);
+  if (layer) {
+    attach(layer, other, Step::workspace);
+  } else {
+    create_directories(other);
+  }
   create_directories(target);
   // Relative names, because paths may contain the characters that separate options.
   if (::chdir(kStaging) != 0) refuse(Step::workspace, kStaging);
-  constexpr const char* kOptions = "lowerdir=lower,upperdir=layer/upper,workdir=layer/work,userxattr";
-  if (::mount("overlay", target.c_str(), "overlay", MS_NOSUID | MS_NODEV, kOptions) != 0) {
-    refuse(Step::workspace, overlay.source);
+  const char* const options =
+      layer ? "lowerdir=lower,upperdir=other/upper,workdir=other/work,userxattr" : "lowerdir=lower:other,userxattr";
+  const unsigned long flags = MS_NOSUID | MS_NODEV | (layer ? 0 : MS_RDONLY);
+  if (::mount("overlay", target.c_str(), "overlay", flags, options) != 0) refuse(Step::workspace, overlay.source);
+  if (::umount2(lower.c_str(), MNT_DETACH) != 0 || (layer && ::umount2(other.c_str(), MNT_DETACH) != 0) ||
+      ::rmdir(lower.c_str()) != 0 || ::rmdir(other.c_str()) != 0) {
+    refuse(Step::workspace, kStaging);
   }
-  for (const std::string& used : {lower, upper}) {
-    if (::umount2(used.c_str(), MNT_DETACH) != 0 || ::rmdir(used.c_str()) != 0) refuse(Step::workspace, used);
+}
+
+/// Hides a directory of this machine below one that is seen, if there is one.
+void hide(const char* path) {
+  const std::string target = in_new_root(path);
+  struct stat there{};
+  if (::lstat(target.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) return;
+  if (::mount("tmpfs", target.c_str(), "tmpfs", kQuiet | MS_RDONLY, "mode=755,size=4k,nr_inodes=2") != 0) {
+    refuse(Step::bind, path);
   }
 }
 
 void mount_devices(const Trees& trees) {
   const std::string dev = in_new_root("/dev");
-  mount_at("tmpfs", dev, MS_NOSUID | MS_NOEXEC, "mode=755,size=64k", Step::devices);
+  mount_at("tmpfs", dev, MS_NOSUID | MS_NOEXEC, "mode=755,size=64k,nr_inodes=256", Step::devices);
   for (std::size_t i = 0; i < kDevices.size(); ++i) {
     if (trees.devices[i]) attach(trees.devices[i], dev + "/" + kDevices[i], Step::devices);
   }
-  mount_at("devpts", dev + "/pts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620", Step::devices);
-  mount_at("tmpfs", dev + "/shm", kQuiet, "mode=1777,size=64m", Step::devices);
+  mount_at("devpts", dev + "/pts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620,max=256", Step::devices);
+  mount_at("tmpfs", dev + "/shm", kQuiet, "mode=1777,size=64m,nr_inodes=16k", Step::devices);
   create_directories(dev + "/mqueue");
   // A kernel may lack POSIX message queues.
   (void)::mount("mqueue", (dev + "/mqueue").c_str(), "mqueue", kQuiet, nullptr);
@@ -277,11 +295,13 @@ Trees open_trees(const Plan& plan, bool as_root) {
 
 void build_root(const Plan& plan, const Trees& trees) {
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) refuse(Step::root, "private mounts");
-  if (::mount("tmpfs", kNewRoot, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=16m") != 0) {
+  if (::mount("tmpfs", kNewRoot, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=16m,nr_inodes=16k") != 0) {
     refuse(Step::root, "tmpfs");
   }
   for (std::size_t i = 0; i < plan.binds.size(); ++i)
     attach(trees.binds[i], in_new_root(plan.binds[i].target), Step::bind);
+  // Daemons keep their sockets there, and a read-only mount does not stop connect(2).
+  hide("/usr/local/var");
   for (std::size_t i = 0; i < plan.overlays.size(); ++i) {
     mount_overlay(plan.overlays[i], trees.sources[i], trees.layers[i]);
   }
@@ -295,7 +315,7 @@ void build_root(const Plan& plan, const Trees& trees) {
     if (::symlink(link.target.c_str(), in_new_root(link.path).c_str()) != 0) refuse(Step::root, link.path);
   }
   create_directories(in_new_root("/sys"));
-  mount_at("tmpfs", in_new_root("/run"), MS_NOSUID | MS_NODEV, "mode=755,size=16m", Step::root);
+  mount_at("tmpfs", in_new_root("/run"), MS_NOSUID | MS_NODEV, "mode=755,size=16m,nr_inodes=16k", Step::root);
   mount_devices(trees);
   const UniqueFd settings = mount_proc();
   (void)::rmdir(kStaging);

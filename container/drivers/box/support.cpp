@@ -141,7 +141,7 @@ Reason explain(const Refusal& refusal, const Circumstances& here) {
     }
     return {.why = "the directory cannot be written over (" + shown + ")",
             .remedy =
-                "a directory with mounts below it, and one that already is an overlay, can only be read: "
+                "name a directory without mounts below it; one that already is an overlay can only be read: "
                 "--mount DIR:ro"};
   }
   if (refusal.step == Step::user) {

@@ -117,7 +117,7 @@ def out_of_memory_order():
 
 @probe
 def inotify_of_the_user():
-    most = {"max_inotify_instances": 64, "max_inotify_watches": 32768, "max_fanotify_groups": 0}
+    most = {"max_inotify_instances": 32, "max_inotify_watches": 32768, "max_fanotify_groups": 0}
     return " ".join(name for name, value in most.items() if int(open(f"/proc/sys/user/{name}").read()) > value)
 
 

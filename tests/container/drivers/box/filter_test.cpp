@@ -39,6 +39,9 @@ int judge(const seccomp_data& call) {
       case BPF_LD | BPF_W | BPF_ABS:
         std::memcpy(&accumulator, reinterpret_cast<const char*>(&call) + step.k, sizeof accumulator);
         break;
+      case BPF_ALU | BPF_AND | BPF_K:
+        accumulator &= step.k;
+        break;
       case BPF_JMP | BPF_K | BPF_JEQ:
         at += accumulator == step.k ? step.jt : step.jf;
         break;
@@ -75,10 +78,13 @@ TEST(BoxFilter, AllowsWhatProgramsNeed) {
 }
 
 TEST(BoxFilter, HidesWhatABoxDoesNotNeed) {
-  for (const long number :
-       {SYS_clone3, SYS_openat2, SYS_bpf, SYS_io_uring_setup, SYS_io_uring_enter, SYS_userfaultfd, SYS_perf_event_open,
-        SYS_keyctl, SYS_add_key, SYS_request_key, SYS_setns, SYS_fsopen, SYS_open_tree, SYS_move_mount,
-        SYS_mount_setattr, SYS_kexec_load, SYS_init_module, SYS_open_by_handle_at, SYS_pidfd_getfd}) {
+  for (const long number : {SYS_clone3,          SYS_openat2,        SYS_bpf,
+                            SYS_io_uring_setup,  SYS_io_uring_enter, SYS_userfaultfd,
+                            SYS_perf_event_open, SYS_keyctl,         SYS_add_key,
+                            SYS_request_key,     SYS_setns,          SYS_fsopen,
+                            SYS_open_tree,       SYS_move_mount,     SYS_mount_setattr,
+                            SYS_kexec_load,      SYS_init_module,    SYS_open_by_handle_at,
+                            SYS_pidfd_getfd,     SYS_io_setup}) {
     EXPECT_EQ(judge(number), ENOSYS) << number;
   }
   EXPECT_EQ(judge(467), ENOSYS) << "open_tree_attr";
@@ -132,7 +138,18 @@ TEST(BoxFilter, RefusesInputForTerminals) {
   EXPECT_EQ(judge(SYS_ioctl, {0, TIOCSTI}), EPERM);
   EXPECT_EQ(judge(SYS_ioctl, {0, 0x541C}), EPERM) << "TIOCLINUX";
   EXPECT_EQ(judge(SYS_ioctl, {0, (std::uint64_t{1} << 32U) | TIOCSTI}), EPERM) << "the kernel reads 32 bits";
+  EXPECT_EQ(judge(SYS_ioctl, {0, TIOCSETD}), EPERM) << "line disciplines";
   EXPECT_EQ(judge(SYS_ioctl, {0, TIOCGWINSZ}), kAllowed);
+}
+
+TEST(BoxFilter, RefusesSubvolumesAndSnapshots) {
+  constexpr std::uint64_t kSnapCreate = 0x50009401, kSubvolCreate = 0x5000940e, kSubvolSetflags = 0x4008941a;
+  for (const std::uint64_t request : {kSnapCreate, kSubvolCreate, kSubvolSetflags, std::uint64_t{0x4020bc10}}) {
+    EXPECT_EQ(judge(SYS_ioctl, {0, request}), ENOTTY) << request;
+  }
+  for (const std::uint64_t request : {0x40049409U, 0x4020940dU, 0xc0189436U}) {
+    EXPECT_EQ(judge(SYS_ioctl, {0, request}), kAllowed) << "clones of files: " << request;
+  }
 }
 
 TEST(BoxFilter, KnowsFourFamiliesOfSockets) {
