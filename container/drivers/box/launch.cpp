@@ -141,7 +141,7 @@ Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit) {
   for (;;) {
     auto line = co_await lines.next();
     if (!line) break;
-    if (const auto created = parse_created(*line)) box = *created;
+    if (const auto created = parse_created(*line)) box = created;
     if (auto refusal = parse_refusal(*line)) {
       outcome = std::move(refusal);
       break;

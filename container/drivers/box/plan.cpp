@@ -78,7 +78,7 @@ std::vector<std::string> environment_of(const HostRecord& record, const Machine&
   for (const auto& [name, value] : record.env) merged[name] = value;
   merged["SKIFF_PUBLIC_KEY"] = public_key;
   std::vector<std::string> environment{sandbox_mark(record.id)};
-  for (const auto& [name, value] : merged) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : merged) environment.push_back(std::string{name}.append("=").append(value));
   return environment;
 }
 
@@ -143,7 +143,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
   plan.group = record.group;
   for (const auto& [name, target] : state_directories()) {
     if (record.mount && target == kWorkspace) continue;
-    plan.binds.push_back({.source = root + "/" + name, .target = target, .writable = true});
+    plan.binds.push_back({.source = std::string{root}.append("/").append(name), .target = target, .writable = true});
   }
   if (const auto& mount = record.mount) {
     plan.overlays.push_back({.source = mount->path,
