@@ -58,7 +58,8 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   Options options;
   std::function<void(MemoryUse)> reached;
   Timer timer;
-  unsigned run = 0;  ///< odd while started; a look that an earlier run planned does nothing
+  unsigned run = 0;        ///< odd while started; a look that an earlier run planned does nothing
+  bool has_limit = false;  ///< a look of this run has found a limit
 
   void look_after(std::chrono::milliseconds time) {
     timer.expires_after(time);
@@ -93,9 +94,11 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   void act(std::optional<MemoryUse> use) {
     const unsigned started = run;
     if (!use || use->limit == 0) {
+      if (has_limit) return look_after(options.slowest);  // no descriptor was free, or the limit is being changed
       ++run;
       return;
     }
+    has_limit = true;
     if (use->share() * 100 >= options.percent) reached(*use);
     if (run == started) look_after(period(*use, options));
   }
@@ -112,6 +115,7 @@ MemoryGuard::~MemoryGuard() {
 void MemoryGuard::start() {
   if (state_->run % 2 == 1) return;
   ++state_->run;
+  state_->has_limit = false;
   state_->look_after(std::chrono::milliseconds{0});
 }
 

@@ -165,6 +165,32 @@ CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
   while (calls.size() == seen) co_await changed.wait();
 }
 
+CO_TEST(MemoryGuard, GoesOnAfterALookThatFoundNothing) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  version2(root, "", "95", "100", "");
+  Event changed{executor};
+  BlockingPool looks{"test-looks", 1};
+  int calls = 0;
+  MemoryGuard guard{executor,
+                    looks,
+                    MemoryGauge{root.path},
+                    {.slowest = milliseconds{1}, .fastest = milliseconds{1}},
+                    [&](MemoryUse) {
+                      ++calls;
+                      changed.notify_all();
+                    }};
+  guard.start();
+  while (calls == 0) co_await changed.wait();
+  // As when no descriptor is free, or while the limit is changed.
+  std::filesystem::remove(root.path / "sys/fs/cgroup/memory.current");
+  for (int i = 0; i < 10; ++i) co_await test::pause(milliseconds{2});
+  const int before = calls;
+  version2(root, "", "95", "100", "");
+  while (calls == before) co_await changed.wait();
+}
+
 CO_TEST(MemoryGuard, MayBeStoppedFromItsOwnCall) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");

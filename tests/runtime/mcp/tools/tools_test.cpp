@@ -33,7 +33,7 @@ client of the protocol can run commands and work with files in a sandbox, withou
 ```
 
 **With `--driver local` the sandbox is not isolated**: what the model runs, runs on this machine as you, with your files, programs and network. `skiff mcp`
-says so to you on stderr, and to the model in its instructions. For a sandbox that is isolated use `--driver pod`, or a skiffd in a container.
+says so to you on stderr, and to the model in its instructions. For isolation use `--driver box` on Linux, which has no network, or `--driver pod`.
 
 `skiff mcp` passes only notifications and the answers to the client's own requests on to the client. A sandbox cannot send it requests.
 
