@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -24,6 +25,9 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t kLongestKeyFile = 4096;
+/// Passes over a directory that is removed: at most one for each level of it. More are needed only if somebody fills
+/// it.
+constexpr unsigned kMostPasses = 1'000'000;
 
 std::string shown(const files::path& path) {
   return "\"" + path.string() + "\"";
@@ -44,24 +48,76 @@ std::string proc_path(const UniqueFd& fd) {
   return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
-/// Gives the owner all permissions on a directory and on those in it. It works by descriptors, because a command may
-/// replace a name by a link.
-void create_removable(int parent, const char* name) {
-  const UniqueFd directory{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-  struct stat status{};
-  if (!directory || ::fstat(directory.get(), &status) != 0) return;
-  if ((status.st_mode & S_IRWXU) != S_IRWXU) {
-    (void)::chmod(proc_path(directory).c_str(), (status.st_mode & 07777U) | S_IRWXU);
+/// Removes what is in a directory, with two open directories at a time, however deep it is: a command may nest
+/// thousands. Directories in its directories move up into it, and are emptied in a later pass. It works by descriptors,
+/// because a command may replace a name by a link.
+class Emptying {
+ public:
+  /// `root` is the directory, opened with O_PATH.
+  explicit Emptying(int root) : root_{root} {}
+
+  /// Returns true if it has removed or moved something.
+  bool pass() {
+    has_changed_ = false;
+    error_ = 0;
+    empty(root_);
+    return has_changed_;
   }
-  const std::unique_ptr<DIR, int (*)(DIR*)> reader{
-      ::fdopendir(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir};
-  if (!reader) return;
-  while (const dirent* entry = ::readdir(reader.get())) {
-    const std::string_view found = entry->d_name;
-    const bool maybe_directory = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-    if (maybe_directory && found != "." && found != "..") create_removable(::dirfd(reader.get()), entry->d_name);
+  /// errno of the last failure of a pass; 0: none.
+  [[nodiscard]] int error() const noexcept { return error_; }
+
+  /// Opens a directory, to whose owner all is permitted then. An invalid descriptor with errno if it is none.
+  static UniqueFd open(int parent, const char* name) {
+    UniqueFd directory{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    struct stat status{};
+    if (directory && ::fstat(directory.get(), &status) == 0 && (status.st_mode & S_IRWXU) != S_IRWXU) {
+      (void)::chmod(proc_path(directory).c_str(), (status.st_mode & 07777U) | S_IRWXU);
+    }
+    return directory;
   }
-}
+
+ private:
+  void note(bool is_done) {
+    if (is_done) {
+      has_changed_ = true;
+    } else if (errno != ENOENT) {
+      error_ = errno;
+    }
+  }
+
+  void empty(int directory) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> reader{
+        ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir};
+    if (!reader) return note(false);
+    while (const dirent* entry = ::readdir(reader.get())) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") remove(directory, entry->d_name);
+    }
+  }
+
+  void remove(int directory, const char* name) {
+    const bool is_removed = ::unlinkat(directory, name, 0) == 0;
+    // Linux reports a directory with EISDIR, POSIX says EPERM.
+    if (is_removed || (errno != EISDIR && errno != EPERM)) return note(is_removed);
+    const UniqueFd inner = open(directory, name);
+    if (!inner) return note(false);
+    if (directory == root_) {
+      empty(inner.get());
+      return note(::unlinkat(root_, name, AT_REMOVEDIR) == 0);
+    }
+    int moved = -1;
+    do {
+      const std::string above = ".above-" + std::to_string(moved_++);
+      moved = ::renameat2(directory, name, root_, above.c_str(), RENAME_NOREPLACE);
+    } while (moved != 0 && errno == EEXIST);
+    note(moved == 0);
+  }
+
+  int root_;
+  std::uint64_t moved_ = 0;  ///< count of names that were tried
+  bool has_changed_ = false;
+  int error_ = 0;
+};
 
 Result<> write_all(int fd, std::string_view text, const files::path& path) {
   while (!text.empty()) {
@@ -153,14 +209,20 @@ Result<> create_private_directory(const files::path& path) {
 }
 
 Result<> remove_directory(const files::path& path) {
-  std::error_code error;
-  files::remove_all(path, error);
-  if (!error) return {};
-  // Entries of a directory without w and x cannot be removed: set the permissions, then try again.
-  create_removable(AT_FDCWD, path.c_str());
-  files::remove_all(path, error);
-  if (error) return std::unexpected{system_error(error.value(), "remove " + shown(path))};
-  return {};
+  const auto failed = [&path](int error) { return std::unexpected{system_error(error, "remove " + shown(path))}; };
+  const UniqueFd root = Emptying::open(AT_FDCWD, path.c_str());
+  if (!root && errno == ENOENT) return {};
+  if (!root) {
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return failed(errno);
+  }
+  Emptying emptying{root.get()};
+  for (unsigned passes = 0; passes < kMostPasses; ++passes) {
+    const bool goes_on = emptying.pass();
+    if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return {};
+    if (!goes_on) return failed(emptying.error() != 0 ? emptying.error() : errno);
+  }
+  return failed(ENOTEMPTY);
 }
 
 }  // namespace skiff::container

@@ -1,6 +1,9 @@
 #include "container/host/state_directory.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -8,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/small_file.hpp"
+#include "base/unique_fd.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace skiff::container {
@@ -74,6 +78,45 @@ TEST(RemoveDirectory, TakesDirectoriesThatAreWriteProtectedAndFollowsNoLink) {
   EXPECT_FALSE(files::exists(top.path() / "box"));
   EXPECT_TRUE(files::exists(top.path() / "keep/file"));
   EXPECT_TRUE(remove_directory(top.path() / "box"));
+}
+
+/// A chain of directories, each in the one before.
+void nest(const files::path& top, int levels) {
+  UniqueFd at{::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  for (int level = 0; level < levels; ++level) {
+    ASSERT_EQ(::mkdirat(at.get(), "d", 0700), 0);
+    UniqueFd inner{::openat(at.get(), "d", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    ASSERT_TRUE(inner);
+    ASSERT_EQ(::symlinkat("/etc", inner.get(), "link"), 0);
+    if (level % 7 == 0) {
+      ASSERT_EQ(::mkdirat(inner.get(), "closed", 0), 0);
+    }
+    at = std::move(inner);
+  }
+}
+
+TEST(RemoveDirectory, NeedsNoMoreDescriptorsForADeeperOne) {
+  const test::TemporaryDirectory top;
+  files::create_directories(top.path() / "box/files");
+  nest(top.path() / "box/files", 3000);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto removed = remove_directory(top.path() / "box");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_FALSE(files::exists(top.path() / "box"));
+  EXPECT_TRUE(files::exists("/etc/passwd"));
+}
+
+TEST(RemoveDirectory, RemovesAFileAndALinkAndNotWhatTheLinkMeans) {
+  const test::TemporaryDirectory top;
+  files::create_directories(top.path() / "keep/in");
+  files::create_directory_symlink(top.path() / "keep", top.path() / "link");
+  EXPECT_TRUE(remove_directory(top.path() / "link"));
+  EXPECT_FALSE(files::is_symlink(top.path() / "link"));
+  EXPECT_TRUE(files::exists(top.path() / "keep/in"));
 }
 
 }  // namespace
