@@ -95,3 +95,13 @@ def reason_against(uid):
 def need_boxes(uid):
     if reason := reason_against(uid):
         pytest.skip(f"not run: no box can be made here: {reason}")
+
+
+@pytest.fixture(params=USERS)
+def skiff(request, tmp_path):
+    """One for each user of the tests."""
+    uid = USERS[request.param]
+    need_boxes(uid)
+    one = BoxSkiff(tmp_path, uid)
+    yield one
+    one.finish()

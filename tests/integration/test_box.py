@@ -10,16 +10,8 @@ import pytest
 
 import boxes
 import proc
+from boxes import skiff  # noqa: F401
 from waiting import until
-
-
-@pytest.fixture(params=boxes.USERS)
-def skiff(request, tmp_path):
-    uid = boxes.USERS[request.param]
-    boxes.need_boxes(uid)
-    one = boxes.BoxSkiff(tmp_path, uid)
-    yield one
-    one.finish()
 
 
 def test_a_box_is_a_machine_of_its_own(skiff):

@@ -9,15 +9,7 @@ import pytest
 
 import boxes
 import proc
-
-
-@pytest.fixture(params=boxes.USERS)
-def skiff(request, tmp_path):
-    uid = boxes.USERS[request.param]
-    boxes.need_boxes(uid)
-    one = boxes.BoxSkiff(tmp_path, uid)
-    yield one
-    one.finish()
+from boxes import skiff  # noqa: F401
 
 
 def agents_of(skiff):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-import boxes
+from boxes import skiff  # noqa: F401
 
 PROBES = pathlib.Path(__file__).parent / "box_probes"
 LEAST_PROBES = 56
@@ -57,15 +57,6 @@ def is_known(host):
 
 
 FORMS = {"plain": (), "mounted": ("--mount", "project"), "read-only": ("--mount", "project:ro")}
-
-
-@pytest.fixture(params=boxes.USERS)
-def skiff(request, tmp_path):
-    uid = boxes.USERS[request.param]
-    boxes.need_boxes(uid)
-    one = boxes.BoxSkiff(tmp_path, uid)
-    yield one
-    one.finish()
 
 
 @pytest.mark.parametrize("form", FORMS)

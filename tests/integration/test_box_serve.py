@@ -2,17 +2,8 @@
 
 import pytest
 
-import boxes
+from boxes import skiff  # noqa: F401
 from serving import Server
-
-
-@pytest.fixture(params=boxes.USERS)
-def skiff(request, tmp_path):
-    uid = boxes.USERS[request.param]
-    boxes.need_boxes(uid)
-    one = boxes.BoxSkiff(tmp_path, uid)
-    yield one
-    one.finish()
 
 
 @pytest.fixture
