@@ -105,16 +105,19 @@ class Emptying {
       empty(inner.get());
       return note(::unlinkat(root_, name, AT_REMOVEDIR) == 0);
     }
-    int moved = -1;
-    do {
-      const std::string above = ".above-" + std::to_string(moved_++);
-      moved = ::renameat2(directory, name, root_, above.c_str(), RENAME_NOREPLACE);
-    } while (moved != 0 && errno == EEXIST);
-    note(moved == 0);
+    note(move_up(directory, name));
+  }
+
+  bool move_up(int directory, const char* name) {
+    for (;;) {
+      const std::string above = ".above-" + std::to_string(names_++);
+      if (::renameat2(directory, name, root_, above.c_str(), RENAME_NOREPLACE) == 0) return true;
+      if (errno != EEXIST) return false;
+    }
   }
 
   int root_;
-  std::uint64_t moved_ = 0;  ///< count of names that were tried
+  std::uint64_t names_ = 0;  ///< count of names in the root that were tried
   bool has_changed_ = false;
   int error_ = 0;
 };

@@ -150,7 +150,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   }
   if (!is_claimed(*driver, spec)) {
     spec.env["SKIFF_E2B_TOKEN_SHA256"] = sha256_hex(token);
-    if (std::ranges::count(spec.pod.dialects, "e2b") == 0) spec.pod.dialects.emplace_back("e2b");
+    if (std::ranges::count(spec.pod.dialects, kE2bName) == 0) spec.pod.dialects.emplace_back(kE2bName);
   }
   spec.lease = request.lease;
   if (request.network) spec.pod.network = *request.network;
