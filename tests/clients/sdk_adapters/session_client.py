@@ -47,9 +47,9 @@ async def case_wait(client):
 
 
 async def case_a_timeout_ends_the_tree(client):
-    result = await client.run_command("work", "echo first; sleep 5432 & wait", mode=CommandMode.WAIT, timeout=0.3)
+    result = await client.run_command("work", "echo first; sleep 5433 & wait", mode=CommandMode.WAIT, timeout=0.3)
     assert result.stdout == "first\n" and not result.finished, result
-    assert subprocess.run(["pgrep", "-f", "^sleep 5432$"], capture_output=True).stdout == b""
+    assert subprocess.run(["pgrep", "-f", "^sleep 5433$"], capture_output=True).stdout == b""
 
 
 async def case_a_stream_has_both_streams_and_an_end(client):
