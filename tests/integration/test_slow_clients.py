@@ -1,10 +1,13 @@
 """Clients that read or send slowly: bounded memory, nobody else held up, and nothing lost. Those that take or send nothing
 at all are test_bounds.py's."""
 
+import fcntl
 import hashlib
 import os
 import socket
 import ssl
+import struct
+import termios
 import time
 
 import pytest
@@ -89,16 +92,24 @@ def test_an_upload_that_stops_coming_is_given_up_and_leaves_nothing(start_agent)
     until(lambda: os.listdir(agent.root) == ["f"], what="the end of the upload's file")
 
 
+def arrived(sock):
+    """How many bytes wait in the socket to be read."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.FIONREAD, bytes(4)))[0]
+
+
 @pytest.mark.parametrize("path", ["/v1/commands/flood/attach?lossless=true", "/v1/shell?command=exec+cat+/dev/zero"])
 def test_a_websocket_client_that_is_too_slow_is_told_also_if_it_still_sends(start_agent, path):
     """Unread data of the client would reset the connection, and the close frame and the data before it would be lost."""
     agent = start_agent("--write-timeout", "10ms")
     agent.start("exec cat /dev/zero", id="flood")
     with socket.socket() as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        # A buffer smaller than a segment of this interface (64 KiB) would make the kernel send by its slow probes.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
         sock.settimeout(30)
         sock.connect((agent.ip, agent.port))
         with RawWs(sock, path, agent.headers()) as ws:
+            until(lambda: arrived(sock) > 128 * 1024)
+            until_still(lambda: arrived(sock), same=16)  # the agent can send no more, and ends the connection
             ping = b'{"type":"ping"}'
             sock.sendall((bytes([0x81, 0x80 | len(ping), 0, 0, 0, 0]) + ping) * 20_000)
             assert ws.close_code() == 4008

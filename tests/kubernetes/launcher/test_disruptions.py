@@ -12,11 +12,13 @@ def volume(namespace):
         yield folder
 
 
-def ended(skiff, cause):
-    """The sandbox as `ps` shows it, once it has ended so."""
+def ended(skiff, cause, meanwhile=lambda: None):
+    """The sandbox as `ps` shows it, once it has ended so. Between two looks, `meanwhile` is called."""
     def look():
         one = skiff.json("ps", "box")
-        return one if one["state"] != "running" and one["details"].get("ended_by") == cause else None
+        if one["state"] != "running" and one["details"].get("ended_by") == cause:
+            return one
+        return meanwhile()
     return until(look, seconds=60, what=f"an end by {cause}")
 
 
@@ -39,10 +41,10 @@ def test_an_eviction_does_not_end_the_lease_and_leaves_record_and_volume(skiff, 
 
 def test_an_agent_that_is_killed_for_memory_is_reported(skiff):
     skiff.up("box", "--memory", "24Mi")
-    # Files in a memory file system are freed only with the container: so the kernel kills the agent itself.
-    fill = "dd if=/dev/zero of=/dev/shm/$0 bs=1M count=40; dd if=/dev/zero of=/dev/shm/1$0 bs=1M count=40"
-    skiff("exec", "box", "--mode", "background", "--", "sh", "-c", fill)
-    seen = ended(skiff, "out_of_memory")
+    # Files in a memory file system are freed only with the container. Each of these commands takes what is left, and the kernel
+    # kills it for that. When nothing is left, a request of the agent is the next to take memory.
+    fill = ["sh", "-c", "dd if=/dev/zero of=/dev/shm/$$ bs=1M count=40"]
+    seen = ended(skiff, "out_of_memory", meanwhile=lambda: skiff.start("exec", "box", "--", *fill).communicate(timeout=60) and None)
     assert seen["state"] == "failed" and "OOMKilled" in seen["reason"], seen
     kept(skiff)
 
