@@ -57,6 +57,7 @@ struct HostRecord {
   std::uint32_t user = 0;               ///< of a box: the user on this machine that it runs as
   std::uint32_t group = 0;              ///< of a box: its group
   std::optional<HostMount> mount = {};  ///< of a box: its workspace
+  std::vector<HostMount> exposed = {};  ///< of a box: directories that it may read
 
   [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
   void set_process(const HostProcess& process);
@@ -91,6 +92,7 @@ struct HostRecord {
       protocol::field("user", &HostRecord::user, "User that a box runs as", {.optional = true}),
       protocol::field("group", &HostRecord::group, "Group that a box runs as", {.optional = true}),
       protocol::field("mount", &HostRecord::mount, "Directory that a box has as its workspace"),
+      protocol::field("exposed", &HostRecord::exposed, "Directories that a box may read", {.optional = true}),
   };
 };
 

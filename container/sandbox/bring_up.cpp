@@ -60,7 +60,14 @@ std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& f
 }  // namespace
 
 Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
-  if (spec.mount.empty() || driver.name() == "box") return {};
+  if (driver.name() == "box") return {};
+  if (!spec.exposed.empty()) {
+    return fail(Errc::invalid_field,
+                "--expose shows a directory of this machine to a sandbox of the driver box; with --driver " +
+                    std::string{driver.name()} + " use an image that has the tools",
+                "--expose");
+  }
+  if (spec.mount.empty()) return {};
   return fail(Errc::invalid_field,
               "--mount brings a directory of this machine into a sandbox of the driver box: with --driver " +
                   std::string{driver.name()} + " use skiff cp DIR NAME:, or --volume SIZE:PATH for a disk of a cluster",

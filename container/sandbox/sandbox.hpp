@@ -39,7 +39,8 @@ struct SandboxSpec {
   /// DIR[:ro]: a directory of this machine, for the driver box. It is not in JSON: clients of a server must not name
   /// directories of the server's machine.
   std::string mount = {};
-  bool names_network = false;  ///< the caller has chosen `pod.network`; else the driver's own default holds
+  std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
+  bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &SandboxSpec::name, "Name of the sandbox"),

@@ -63,6 +63,11 @@ std::vector<Setting> SpecFlags::rows() {
        .value = "DIR[:ro]",
        .help = "Directory of this machine that a sandbox of the driver box has as /workspace. What the sandbox writes "
                "goes to a layer above it; with :ro it only reads."},
+      {.flag = "expose",
+       .target = setting::List{&exposed_},
+       .value = "DIR",
+       .help = "Directory of this machine that a sandbox of the driver box may read, at its own path: tools such as "
+               "~/.cargo, whose programs it finds if they are on your PATH."},
       {.flag = "label",
        .environment = "SKIFF_LABEL",
        .target = setting::List{&labels_},
@@ -88,7 +93,7 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "mount", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label", "mount", "expose", "ttl", "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -139,6 +144,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
   spec.mount = mount_;
+  spec.exposed = exposed_;
   spec.names_network = std::ranges::count(given, "--network") > 0;
   SKIFF_TRY(spec.pod, pod_.options());
   // Without a name a template is wanted, and not a sandbox from one.

@@ -29,6 +29,7 @@ class SpecFlags {
   std::vector<std::string> env_;
   std::string env_file_;
   std::string mount_;
+  std::vector<std::string> exposed_;
   std::vector<std::string> labels_;
   std::chrono::milliseconds ttl_{0};
   std::chrono::milliseconds idle_ttl_{0};

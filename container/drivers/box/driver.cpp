@@ -45,33 +45,56 @@ bool lies_under(const std::filesystem::path& inner, const std::filesystem::path&
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
-std::unexpected<Error> bad_mount(std::string message) {
-  return fail(Errc::invalid_field, "--mount " + std::move(message), "--mount");
-}
-
-/// Reads DIR[:ro]. The directory is known by its device and inode from now on.
-Result<HostMount> parse_mount(std::string text, const std::filesystem::path& state) {
-  constexpr std::string_view kReadOnly = ":ro";
-  HostMount mount;
-  if (text.ends_with(kReadOnly)) {
-    mount.read_only = true;
-    text.erase(text.size() - kReadOnly.size());
-  }
+/// The directory that a flag names. It is known by its device and inode from now on.
+Result<HostMount> find_directory(const std::string& flag, const std::string& text, const std::filesystem::path& state) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid_field, std::string{flag}.append(" \"").append(text).append("\"").append(why), flag);
+  };
   std::error_code error;
   const auto path = std::filesystem::canonical(text, error);
-  if (error) return bad_mount("\"" + text + "\": " + error.message());
+  if (error) return refuse(": " + error.message());
   struct stat found{};
-  if (::stat(path.c_str(), &found) != 0) return bad_mount("\"" + text + "\": " + errno_text(errno));
-  if (!S_ISDIR(found.st_mode)) return bad_mount("\"" + text + "\" is not a directory");
+  if (::stat(path.c_str(), &found) != 0) return refuse(": " + errno_text(errno));
+  if (!S_ISDIR(found.st_mode)) return refuse(" is not a directory");
   const auto own = std::filesystem::weakly_canonical(state, error);
   if (lies_under(own, path) || lies_under(path, own)) {
-    return bad_mount("\"" + text + "\" contains skiff's own files (" + own.string() +
-                     "): name a directory beside them");
+    return refuse(" contains skiff's own files (" + own.string() + "): name a directory beside them");
   }
-  mount.path = path;
-  mount.device = found.st_dev;
-  mount.inode = found.st_ino;
+  return HostMount{.path = path, .read_only = true, .device = found.st_dev, .inode = found.st_ino};
+}
+
+/// Reads DIR[:ro].
+Result<HostMount> parse_mount(std::string text, const std::filesystem::path& state) {
+  constexpr std::string_view kReadOnly = ":ro";
+  const bool read_only = text.ends_with(kReadOnly);
+  if (read_only) text.erase(text.size() - kReadOnly.size());
+  SKIFF_TRY(auto mount, find_directory("--mount", text, state));
+  mount.read_only = read_only;
   return mount;
+}
+
+/// Reads the directories of --expose. Their paths in the box are theirs on this machine, so none may be in the way of
+/// what each box has.
+Result<std::vector<HostMount>> parse_exposed(const std::vector<std::string>& texts,
+                                             const std::filesystem::path& state) {
+  std::vector<HostMount> all;
+  std::vector<std::string> taken = box::paths_of_each_box();
+  for (const std::string& text : texts) {
+    SKIFF_TRY(auto mount, find_directory("--expose", text, state));
+    for (const std::string& one : taken) {
+      if (!lies_under(mount.path, one) && !lies_under(one, mount.path)) continue;
+      return fail(Errc::invalid_field,
+                  std::string{"--expose \""}
+                      .append(text)
+                      .append("\": the box has a ")
+                      .append(one)
+                      .append(" already; name a directory that neither contains it nor is in it"),
+                  "--expose");
+    }
+    taken.push_back(mount.path);
+    all.push_back(std::move(mount));
+  }
+  return all;
 }
 
 }  // namespace
@@ -94,6 +117,7 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   const box::Ids ids = box::new_ids();
   record.user = ids.user;
   record.group = ids.group;
+  SKIFF_TRY(record.exposed, parse_exposed(spec.exposed, state().path()));
   if (spec.mount.empty()) return {};
   SKIFF_TRY(auto mount, parse_mount(spec.mount, state().path()));
   record.mount = std::move(mount);
@@ -197,6 +221,10 @@ void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const 
   sandbox.details["limits"] = std::to_string(box::kMostProcesses) + " processes; memory, CPU and disk are not limited";
   if (record.mount) {
     sandbox.details["mount"] = record.mount->path + (record.mount->read_only ? " (read-only)" : " (a copy is written)");
+  }
+  for (const HostMount& one : record.exposed) {
+    std::string& told = sandbox.details["exposed"];
+    told.append(told.empty() ? "" : ", ").append(one.path);
   }
 }
 

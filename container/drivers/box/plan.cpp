@@ -130,6 +130,15 @@ Machine look_at_machine() {
   return machine;
 }
 
+std::vector<std::string> paths_of_each_box() {
+  std::vector<std::string> paths{"/dev", "/etc", "/proc", "/run", "/sys"};
+  const Machine machine = look_at_machine();
+  paths.insert(paths.end(), machine.directories.begin(), machine.directories.end());
+  for (const auto& [name, target] : state_directories()) paths.push_back(target);
+  paths.push_back(std::filesystem::path{kAgentPath}.parent_path());
+  return paths;
+}
+
 const std::vector<std::pair<std::string, std::string>>& state_directories() {
   static const std::vector<std::pair<std::string, std::string>> all{
       {"home", std::string{kHome}}, {"workspace", std::string{kWorkspace}}, {"tmp", "/tmp"}, {"var-tmp", "/var/tmp"}};
@@ -152,6 +161,12 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
                              .device = mount->device,
                              .inode = mount->inode});
   }
+  Machine seen = machine;
+  for (const HostMount& one : record.exposed) {
+    plan.overlays.push_back(
+        {.source = one.path, .layer = "", .target = one.path, .device = one.device, .inode = one.inode});
+    seen.directories.push_back(one.path);
+  }
   plan.binds.push_back({.source = skiffd, .target = std::string{kAgentPath}});
   int descriptor = 3;
   const auto next = [&descriptor] { return "fd:" + std::to_string(descriptor++); };
@@ -164,7 +179,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     if (name == kE2bName) place.e2b_home = std::string{kHome};
   }
   plan.argv = agent_arguments(std::move(place), record);
-  plan.environment = environment_of(record, machine, public_key, ours);
+  plan.environment = environment_of(record, seen, public_key, ours);
   return plan;
 }
 

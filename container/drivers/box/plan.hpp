@@ -108,6 +108,9 @@ struct Machine {
 /// The directories of a box that its programs may write to: name below the sandbox's files, and path in the box.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& state_directories();
 
+/// The paths that each box has for itself. A directory of this machine can have none of them.
+[[nodiscard]] std::vector<std::string> paths_of_each_box();
+
 /// Plans the box of a record, whose files are in `root`. `skiffd` is the agent's program on this machine, `listeners`
 /// the count of descriptors that it inherits, from 3: the agent's, then one for each port of its dialects. `ours` is
 /// our own environment.

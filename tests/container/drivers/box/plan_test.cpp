@@ -117,6 +117,17 @@ TEST(BoxPlan, HasNoLayerForAReadOnlyMount) {
   EXPECT_EQ(plan.overlays[0].layer, "");
 }
 
+TEST(BoxPlan, ShowsAnExposedDirectoryAtItsOwnPathAndFindsItsPrograms) {
+  HostRecord record = boxed();
+  record.exposed = {{.path = "/home/me/.cargo", .read_only = true, .device = 3, .inode = 4}};
+  const Plan plan = plan_of(record, {"PATH=/home/me/.cargo/bin:/home/me/bin:/usr/bin"});
+  ASSERT_EQ(plan.overlays.size(), 1U);
+  EXPECT_EQ(plan.overlays[0].source, "/home/me/.cargo");
+  EXPECT_EQ(plan.overlays[0].target, "/home/me/.cargo");
+  EXPECT_EQ(plan.overlays[0].layer, "");
+  EXPECT_TRUE(has_variable(plan, "PATH=/home/me/.cargo/bin:/usr/bin"));
+}
+
 TEST(BoxPlan, IsRefusedForAnUnknownDialect) {
   HostRecord record = boxed();
   record.dialects = {"klingon"};
