@@ -235,6 +235,20 @@ bool setting::takes_next_argument(const Target& target) noexcept {
   return !std::holds_alternative<Switch>(target);
 }
 
+std::vector<std::string> as_arguments(const Setting& row) {
+  const std::string flag = "--" + std::string{row.flag};
+  if (const auto* is_on = std::get_if<setting::Switch>(&row.target)) {
+    return {*is_on->into ? flag : "--no-" + std::string{row.flag}};
+  }
+  if (!setting::takes_next_argument(row.target)) return {flag + "=" + current_value(row.target)};
+  const auto* list = std::get_if<setting::List>(&row.target);
+  std::vector<std::string> arguments;
+  for (const std::string& value : list != nullptr ? *list->into : std::vector{current_value(row.target)}) {
+    arguments.insert(arguments.end(), {flag, value});
+  }
+  return arguments;
+}
+
 std::string SettingsTable::nearest(std::string_view flag) const {
   std::vector<std::string_view> flags;
   for (const Setting& row : rows_) flags.push_back(row.flag);

@@ -75,6 +75,9 @@ struct Setting {
   char letter = 0;  ///< -x as a short form of the flag; 0: none
 };
 
+/// The arguments that give the setting its present value; one for each value of a list, which may be none.
+[[nodiscard]] std::vector<std::string> as_arguments(const Setting& row);
+
 /// Returns the word of `known` that `typed` probably means; empty when none is near.
 [[nodiscard]] std::string_view nearest_word(std::string_view typed, std::span<const std::string_view> known);
 

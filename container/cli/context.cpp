@@ -24,7 +24,7 @@ namespace skiff::container {
 namespace {
 
 /// Advice for a user who has named no driver.
-constexpr const char* kAdvice = " (to work on this machine, without isolation: --driver local)";
+constexpr const char* kAdvice = " (to work on this machine: --driver box)";
 
 /// Limits for the API server under `skiff serve`, whose clients can try again.
 constexpr std::chrono::seconds kRetriesForOthers{15};
@@ -151,14 +151,15 @@ Result<std::unique_ptr<Driver>> Context::create_served_driver() const {
 }
 
 /// Chooses the driver for `auto`. If anything names a cluster, its driver is chosen, whether the cluster answers or
-/// not: a command for a cluster must not run on the user's machine because a network is down. It sends no request.
+/// not: a command for a cluster must not run on the user's machine because a network is down. It sends no request, and
+/// never chooses a driver that does not isolate (docs/adr/0041).
 Result<std::string> Context::choose_driver() {
   if (names_an_agent(options_) && !names_a_cluster(options_)) return "direct";
   if (names_a_server(options_) && !names_a_cluster(options_)) return "serve";
   auto where = cluster();
   if (where) return "pod";
   const bool is_named = names_a_cluster(options_) || !variable("SKIFF_KUBECONFIG_DATA").empty();
-  if (where.error().code == Errc::not_found && !is_named) return "local";
+  if (where.error().code == Errc::not_found && !is_named) return "box";
   Error error = std::move(where.error());
   if (error.code == Errc::not_found) error.message += kAdvice;
   return std::unexpected{std::move(error)};

@@ -54,7 +54,7 @@ Result<> fill_in_images(SandboxSpec& spec, const std::string& default_image, con
   return fail(Errc::missing_field,
               "no agent image is set: build and push one (docker build -t REGISTRY/skiffd . && docker push "
               "REGISTRY/skiffd)\n"
-              "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver local",
+              "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver box",
               "--agent-image");
 }
 

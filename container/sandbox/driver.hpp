@@ -136,6 +136,9 @@ class Driver {
   /// Sandboxes that are created in advance; null for a driver without pools.
   [[nodiscard]] virtual Pools* pools() noexcept { return nullptr; }
 
+  /// Fails if its host can have no sandbox at all, with the reason and what to do. Not every driver can tell.
+  [[nodiscard]] virtual Task<Result<>> check_host() { co_return Result<>{}; }
+
   /// Checks the conditions that the driver needs; never fails as a whole.
   [[nodiscard]] virtual Task<std::vector<Check>> examine() = 0;
 

@@ -116,6 +116,7 @@ class TracedDriver final : public Driver {
     return driver_->freshness(name);
   }
   [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
+  Task<Result<>> check_host() override { return driver_->check_host(); }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }
 

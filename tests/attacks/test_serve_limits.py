@@ -76,9 +76,9 @@ def test_a_damaged_record_belongs_to_no_tenant(serving):
         assert f'"{box}"' not in server.request("GET", "/v2/sandboxes", key=key).body.decode()
     assert ids(server, one) == [whole]
     assert made(server, other, {"name": "box"}, 409)["code"] == "sandbox_conflict"
-    shown = serving.skiff.json("ps", "--everyone", "--driver", "local")["items"]
+    shown = serving.skiff.json("ps", "--everyone")["items"]
     assert {one["name"]: one["state"] for one in shown}[box] == "failed"
-    serving.skiff("rm", box, "--driver", "local")
+    serving.skiff("rm", box)
     assert serving.skiff.names() == [whole]
 
 
@@ -119,7 +119,7 @@ def test_a_key_pays_for_what_it_starts_of_one_that_has_no_limit(serving, maker):
     server = serving.start()
     boxes = asleep(server, one, 3)
     if maker == "removed":
-        serving.skiff("key", "rm", "one", "--driver", "local")
+        serving.skiff("key", "rm", "one")
         until(lambda: server.request("GET", "/v1/me", key=one).status == 401)
     assert [WAYS["start"](server, two, box).status for box in boxes] == [200, 429, 429]
     assert [WAYS["connect"](server, two, box).status for box in boxes[1:]] == [429, 429]
@@ -183,7 +183,7 @@ def test_a_page_is_as_long_as_its_labels_let_it_be(serving):
         cursor = answer.headers.get("X-Next-Token")
     assert sum(pages, []) == wanted
     assert ids(server, other) == [] and server.request("GET", "/v2/sandboxes", key=other).json() == []
-    listed = serving.skiff.json("ps", "--everyone", "--driver", "local")["items"]
+    listed = serving.skiff.json("ps", "--everyone")["items"]
     assert sorted(one["name"] for one in listed) == wanted
     # The server's knowledge of a record's owner follows the record.
     for box in wanted:

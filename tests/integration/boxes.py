@@ -25,6 +25,8 @@ def as_user(uid):
 
 
 class BoxSkiff(Skiff):
+    driver = "box"
+
     def __init__(self, folder, uid):
         super().__init__(folder)
         self.uid = uid
@@ -39,9 +41,6 @@ class BoxSkiff(Skiff):
         """Gives a file to the user. A box can change files of its user and group alone."""
         os.chown(path, self.uid, self.uid if self.uid != os.geteuid() else -1)
 
-    def environment(self, **more):
-        return super().environment(**{"SKIFF_DRIVER": "box", **more})
-
     def up(self, name="box", *arguments, **options):
         made = self.json("up", name, "-q", *arguments, **options)
         self.users.add(self.record(name)["user"])
@@ -52,7 +51,7 @@ class BoxSkiff(Skiff):
         return self("exec", name, "--", "sh", "-c", script, **options)[0]
 
     def folder(self, of, name="box"):
-        return self.root(name) / of
+        return self.sandboxes / name / "root" / of
 
     def processes(self):
         """{pid: command line} of the processes of all boxes that this launcher knew: each has its own user if root made it."""

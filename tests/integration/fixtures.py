@@ -6,10 +6,12 @@ import tempfile
 
 import pytest
 
+import boxes
+import driver_suite
 import not_run
 import watchdogs
 from agent import Agent, binary
-from launcher import Skiff
+from launcher import DRIVER, Skiff
 from serving import Serving
 from stateful import SHELLS, Shell, shell_paths
 
@@ -17,10 +19,17 @@ from stateful import SHELLS, Shell, shell_paths
 def pytest_configure(config):
     if not os.path.exists(binary()):
         raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
+    driver_suite.become_ordinary()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     not_run.mark(items)
+    driver_suite.choose(config, items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish():
+    driver_suite.be_again()  # before the reports are written
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -73,6 +82,11 @@ def start_agent(tmp_path, request):
         raise errors[0]
 
 
+def need_driver():
+    if DRIVER == "box":
+        boxes.need_boxes(os.geteuid())
+
+
 @pytest.fixture
 def agent(start_agent):
     return start_agent()
@@ -81,6 +95,7 @@ def agent(start_agent):
 @pytest.fixture
 def skiff(tmp_path):
     """The launcher, with a home of its own."""
+    need_driver()
     client = Skiff(tmp_path)
     yield client
     client.finish()
@@ -89,6 +104,7 @@ def skiff(tmp_path):
 @pytest.fixture
 def serving(tmp_path):
     """A home of `skiff serve`."""
+    need_driver()
     one = Serving(tmp_path)
     yield one
     one.finish()

@@ -9,7 +9,16 @@ import proc
 from agent import environment
 
 
+#: The driver with which the suites of this machine run: local, or box where tests/CMakeLists.txt says so.
+DRIVER = os.environ.get("SKIFF_TEST_DRIVER", "local")
+#: What it says of itself before people rely on it.
+NOTICE = {"local": "the local driver does not isolate", "box": "shares this machine's kernel"}[DRIVER]
+
+
 class Skiff:
+    #: The driver that SKIFF_DRIVER names; None: skiff chooses one.
+    driver = DRIVER
+
     def __init__(self, folder):
         self.home, self.state = folder / "home", folder / "state"
         self.home.mkdir()
@@ -19,11 +28,12 @@ class Skiff:
         assert program, "SKIFF must be the path of the skiff to test"
         self.program = program
         self.command = [*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), program]
-        self.sandboxes = self.state / "skiff/local"
+        self.sandboxes = self.state / "skiff" / DRIVER
 
     def environment(self, **more):
         kept = {name: value for name, value in environment().items() if name not in ("XDG_CONFIG_HOME", "NO_COLOR")}
-        return {**kept, "HOME": str(self.home), "XDG_STATE_HOME": str(self.state), "SHELL": "/bin/sh", **more}
+        driver = {"SKIFF_DRIVER": self.driver} if self.driver else {}
+        return {**kept, **driver, "HOME": str(self.home), "XDG_STATE_HOME": str(self.state), "SHELL": "/bin/sh", **more}
 
     def start(self, *arguments, env=None, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": self.work,
@@ -50,7 +60,12 @@ class Skiff:
         return self.json("up", name, "-q", *arguments)
 
     def root(self, name="box"):
-        return self.sandboxes / name / "root"
+        """The sandbox's own directory, as this machine sees it."""
+        return self.sandboxes / name / ("root" if self.sandboxes.name == "local" else "root/workspace")
+
+    def workdir(self, name="box"):
+        """The same, as its commands see it."""
+        return str(self.root(name)) if self.sandboxes.name == "local" else "/workspace"
 
     def record(self, name="box"):
         return json.loads((self.sandboxes / name / "record.json").read_text())
@@ -65,7 +80,8 @@ class Skiff:
         """{pid: command line} of all skiffd that work below the state directory, and of what their commands left."""
         # Whose environment can't be read, as a skiffd's by an ordinary user, has its sandbox among its arguments.
         agents = {pid: line for pid in proc.pids() if f" --root {self.sandboxes}/" in (line := proc.command_line(pid))}
-        return agents | proc.belonging(f"HOME={self.home}", str(self.sandboxes))
+        boxes = {pid: proc.command_line(pid) for pid in proc.with_mounts_of(self.sandboxes)}
+        return agents | boxes | proc.belonging(f"HOME={self.home}", str(self.sandboxes))
 
     def finish(self):
         self("rm", "--all", "--everyone", "-q")
@@ -76,6 +92,8 @@ class Skiff:
 
 class DirectSkiff(Skiff):
     """A skiff whose variables name an agent."""
+
+    driver = None
 
     def __init__(self, folder, agent):
         super().__init__(folder)

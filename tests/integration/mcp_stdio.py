@@ -3,14 +3,16 @@
 import json
 import subprocess
 
+from launcher import DRIVER
 from mcp_client import NEWEST, PREFIX
 
 
 class Stdio:
     """A client: lines to its stdin, lines of its stdout."""
 
-    def __init__(self, skiff, *arguments, driver="local", revision="2025-11-25"):
-        self.process = skiff.start("mcp", "--driver", driver, *arguments, stdin=subprocess.PIPE)
+    def __init__(self, skiff, *arguments, words=None, driver=DRIVER, revision="2025-11-25"):
+        words = words or ["mcp", "--driver", driver, *arguments]
+        self.process = skiff.start(*words, stdin=subprocess.PIPE)
         self.revision, self.ids, self.heard = revision, 0, []
 
     def send(self, method, params=None, meta=None, notification=False):

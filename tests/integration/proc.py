@@ -51,6 +51,23 @@ def belonging(mark, folder, but=()):
     return found
 
 
+def with_mounts_of(folder):
+    """The live processes that have a mount of a directory below `folder`, as those of a box have."""
+    top = os.path.abspath(folder)
+    while not os.path.ismount(top):
+        top = os.path.dirname(top)
+    # A mount's line names its directory as a path in its file system.
+    source = f" /{os.path.relpath(folder, top)}/"
+    found = []
+    for pid in pids():
+        try:
+            if source in pathlib.Path(f"/proc/{pid}/mountinfo").read_text() and alive(pid):
+                found.append(pid)
+        except OSError:
+            pass  # it has ended
+    return found
+
+
 def thread_names(pid):
     names = []
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():

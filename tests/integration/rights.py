@@ -248,7 +248,7 @@ CREDENTIALS = {
 # --- what ends it ---
 
 def remove_key(scene):
-    scene.serving.skiff("key", "rm", "me", "--driver", "local")
+    scene.serving.skiff("key", "rm", "me")
 
 
 def end_key(scene):

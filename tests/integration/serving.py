@@ -1,4 +1,4 @@
-"""A real `skiff serve`, by default with the local driver, and requests to it."""
+"""A real `skiff serve`, by default with the driver of the suite, and requests to it."""
 
 import http.client
 import json
@@ -8,7 +8,7 @@ import shutil
 import signal
 import urllib.parse
 
-from launcher import Skiff
+from launcher import DRIVER, Skiff
 
 
 class Answer:
@@ -24,7 +24,7 @@ class Server:
 
     first_words = "skiff serves on http://"
 
-    def __init__(self, skiff, *arguments, driver="local", listen="127.0.0.1:0"):
+    def __init__(self, skiff, *arguments, driver=DRIVER, listen="127.0.0.1:0"):
         self.log = open(skiff.work / f"serve-{id(self)}.log", "w+b")
         self.process = skiff.start("serve", "--driver", driver, "--listen", listen, *arguments, stderr=self.log)
         line = self.process.stdout.readline().decode()
@@ -87,7 +87,7 @@ class Serving:
         self.servers = []
 
     def key(self, name="me", *arguments):
-        return self.skiff("key", "create", name, "--driver", "local", *arguments)[0].strip()
+        return self.skiff("key", "create", name, "--driver", DRIVER, *arguments)[0].strip()
 
     def start(self, *arguments):
         server = Server(self.skiff, *arguments)
@@ -128,11 +128,13 @@ exec {shlex.join([*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), os.path.ab
 class ServedSkiff(Skiff):
     """A skiff that has an address and an API key alone. What it makes is beside the server, where the helpers look."""
 
+    driver = None
+
     def __init__(self, folder, program=None):
         super().__init__(folder)
         self.command[-1] = str(program or self.program)
         self.laptop, self.variables = folder / "laptop", {}
-        self.api_key = self("key", "create", "me", "--driver", "local")[0].strip()
+        self.api_key = self("key", "create", "me", "--driver", DRIVER)[0].strip()
         self.server = Server(self)
         self.variables = {"SKIFF_URL": self.server.url, "SKIFF_API_KEY": self.api_key, "XDG_STATE_HOME": str(self.laptop)}
 
@@ -141,7 +143,7 @@ class ServedSkiff(Skiff):
 
     def key(self, name, *arguments):
         """Another one of the same server."""
-        return self("key", "create", name, "--driver", "local", *arguments, env={"XDG_STATE_HOME": str(self.state)})[0].strip()
+        return self("key", "create", name, "--driver", DRIVER, *arguments, env={"XDG_STATE_HOME": str(self.state)})[0].strip()
 
     def processes(self):
         return {pid: line for pid, line in super().processes().items() if pid != self.server.process.pid}

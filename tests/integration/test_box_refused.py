@@ -1,5 +1,6 @@
 """Where this machine bars boxes: skiff refuses, says which setting it is and what to do, and isolates nothing less."""
 
+import json
 import os
 import subprocess
 
@@ -18,11 +19,18 @@ BARRED = {
 }
 
 
+@pytest.fixture(params=["box", None], ids=["named", "chosen"])
+def driver(request):
+    """How skiff has come to the driver box: somebody has named it, or nothing points to a cluster."""
+    return request.param
+
+
 @pytest.fixture(params=BARRED)
-def barred(request, tmp_path):
+def barred(request, driver, tmp_path):
     script, words = BARRED[request.param]
     boxes.need_boxes(ORDINARY)
     skiff = boxes.BoxSkiff(tmp_path, ORDINARY)
+    skiff.driver = driver
     way = [*boxes.as_user(ORDINARY), "unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc",
            "sh", "-c", f'{script} && exec "$@"', "sh"]
     if subprocess.run([*way, "true"], capture_output=True, timeout=30).returncode:
@@ -32,19 +40,32 @@ def barred(request, tmp_path):
     assert skiff.names() == []
 
 
-@pytest.mark.parametrize("command", [("up", "box"), ("run", "--", "touch", "ran")])
+WAYS_ON = ": --driver local"
+
+
+@pytest.mark.parametrize("command", [("up", "box"), ("run", "--", "touch", "ran"), ("serve", "--listen", "127.0.0.1:0"),
+                                     ("serve", "--dev", "--listen", "127.0.0.1:0")], ids=" ".join)
 def test_it_is_refused_with_the_reason_and_the_ways_on(barred, command):
     skiff, words = barred
     out, err = skiff(*command, status=125)
     assert out == "" and "a box can't be made: " in err, err
-    for word in words:
+    for word in (*words, WAYS_ON):
         assert word in err, (word, err)
     assert not list(skiff.work.iterdir()) and not os.path.exists("ran")
 
 
+def test_a_client_of_mcp_is_told_and_so_is_its_log(barred):
+    skiff, words = barred
+    typed = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+    out, err = skiff("mcp", typed=typed.encode() + b"\n")
+    told = json.loads(out)["error"]["message"]
+    for word in ("a box can't be made: ", *words, WAYS_ON):
+        assert word in told and word in err, (word, told, err)
+
+
 def test_doctor_says_the_same(barred):
     skiff, words = barred
-    out, _ = skiff("doctor", "--driver", "box", status=125)
+    out, _ = skiff("doctor", status=125)
     assert "FAILED" in out
     for word in words:
         assert word in out, out

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+import boxes
 import proc
 from agent import binary, environment
-from launcher import Skiff
 from readme import README, TREE, Pasting, blocks_after
 from waiting import until
 
@@ -87,8 +87,9 @@ def test_the_tour_of_the_agent_prints_what_it_says(served, shell, at_once, empty
 @pytest.mark.parametrize("name, document", [("try", README), ("companion", TOUR)])
 def test_the_start_with_skiff_prints_what_it_says(name, document, tmp_path, shell, at_once, empty):
     ((commands, expected),) = blocks_after(name, document)
-    assert commands[0] == 'export SKIFF_DRIVER=local PATH="$PWD/build/release:$PATH"'
-    skiff = Skiff(tmp_path)
+    assert commands[0] == 'export SKIFF_DRIVER=box PATH="$PWD/build/release:$PATH"'
+    boxes.need_boxes(os.geteuid())
+    skiff = boxes.BoxSkiff(tmp_path, os.geteuid())
     try:
         commands[0] = commands[0].replace("$PWD/build/release", str(pathlib.Path(skiff.program).parent))
         with Pasting(shell, empty, skiff.environment(TMPDIR=tmp_path / "work", HOME=skiff.home)) as pasting:

@@ -53,7 +53,7 @@ def test_pages_of_a_list_hold_everything_once(server, key):
 def test_a_token_of_it_opens_its_agent(server, serving, key):
     sandbox = made(server, key)
     token = server.request("POST", f"/v1/sandboxes/{sandbox['id']}/tokens", {"scopes": ["read"]}, key).json()["token"]
-    agent = serving.skiff.json("describe", sandbox["id"], "--driver", "local")
+    agent = serving.skiff.json("describe", sandbox["id"])
     import urllib.request
     request = urllib.request.Request(agent["address"] + "/v1/version", headers={"Authorization": f"Bearer {token}"})
     with urllib.request.urlopen(request, timeout=20) as answer:
@@ -160,11 +160,11 @@ def test_a_key_allows_what_its_scopes_say_and_ends(server, serving, key):
     assert server.request("GET", "/v1/me", key=looks).json()["scopes"] == ["use"]
     short = serving.key("short", "--ttl", "1ms")
     assert server.request("GET", "/v1/me", key=short).status == 401
-    serving.skiff("key", "rm", "looks", "--driver", "local")
+    serving.skiff("key", "rm", "looks")
     until(lambda: server.request("GET", "/v1/me", key=looks).status == 401, what="the key has ended")
-    listed = json.loads(serving.skiff("key", "ls", "--driver", "local", "-o", "json")[0])
+    listed = json.loads(serving.skiff("key", "ls", "-o", "json")[0])
     assert sorted(one["name"] for one in listed["items"]) == ["chief", "me", "short"]
-    assert serving.skiff("key", "create", "me", "--driver", "local", status=125)[1].count("already") == 1
+    assert serving.skiff("key", "create", "me", status=125)[1].count("already") == 1
 
 
 def test_keys_are_kept_as_digests_in_a_file_of_the_user_alone(serving, key):
@@ -254,5 +254,5 @@ def test_it_drains_and_ends_with_status_0(serving, key):
 
 
 def test_without_a_cluster_there_are_no_service_accounts(serving):
-    _, err = serving.skiff("serve", "--driver", "local", "--listen", "127.0.0.1:0", "--service-accounts", status=125)
+    _, err = serving.skiff("serve", "--listen", "127.0.0.1:0", "--service-accounts", status=125)
     assert "--service-accounts needs a cluster" in err

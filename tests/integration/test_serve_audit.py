@@ -92,5 +92,5 @@ def test_a_reader_that_does_not_read_holds_up_no_request(serving, key):
 
 
 def test_a_log_that_cannot_be_written_stops_the_start(serving, key, tmp_path):
-    _, err = serving.skiff("serve", "--driver", "local", "--listen", "127.0.0.1:0", "--audit-log", str(tmp_path / "no/audit"), status=125)
+    _, err = serving.skiff("serve", "--listen", "127.0.0.1:0", "--audit-log", str(tmp_path / "no/audit"), status=125)
     assert "no/audit" in err

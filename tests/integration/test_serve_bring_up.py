@@ -89,7 +89,7 @@ def test_invalid_names_are_refused_before_a_sandbox_is_created(server, serving, 
 def test_the_name_of_somebody_elses_sandbox_opens_nothing(server, serving, key):
     other = serving.key("other", "--tenant", "other")
     assert create(server, key, {"name": "demo"}).status == 201
-    serving.skiff.up("by-hand", "--driver", "local")
+    serving.skiff.up("by-hand")
     before = [serving.skiff.record(name) for name in ("demo", "by-hand")]
     for name in ("demo", "by-hand"):
         for more in ({}, {"get_or_create": True}, {"wait": False}):

@@ -11,7 +11,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def checks(serving, *words, status=0):
-    out, _ = serving.skiff("doctor", "--serve", "--driver", "local", "-o", "json", *words, status=status)
+    out, _ = serving.skiff("doctor", "--serve", "-o", "json", *words, status=status)
     return {check["what"]: check for check in json.loads(out)["items"]}
 
 
@@ -39,7 +39,7 @@ def test_doctor_asks_the_server_that_is_named(serving):
 
 
 def test_a_domain_is_that_of_a_server(serving):
-    refused = lambda *words: serving.skiff("doctor", "--driver", "local", *words, status=125)[1]
+    refused = lambda *words: serving.skiff("doctor", *words, status=125)[1]
     assert "add --serve" in refused("--domain", "sandboxes.test")
     assert "domain" in refused("--serve", "--domain", "https://sandboxes.test")
 

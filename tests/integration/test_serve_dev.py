@@ -20,7 +20,7 @@ class DevServer(Server):
 
 
 def keys(serving):
-    return json.loads(serving.skiff("key", "ls", "--driver", "local", "-o", "json")[0])["items"]
+    return json.loads(serving.skiff("key", "ls", "-o", "json")[0])["items"]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_its_output_is_a_script_that_a_client_needs(server, serving):
     assert answer.status == 201, answer.body
     name = answer.json()["sandboxID"]
     assert answer.json()["domain"] == f"skiff.localhost:{server.host.rpartition(':')[2]}"
-    printed = serving.skiff("exec", name, "--", "echo", "hello", env={name: told[name] for name in ("SKIFF_URL", "SKIFF_API_KEY")})[0]
+    printed = serving.skiff("exec", name, "--", "echo", "hello", env={"SKIFF_DRIVER": "", **{name: told[name] for name in ("SKIFF_URL", "SKIFF_API_KEY")}})[0]
     assert printed == "hello\n"
     assert server.request("DELETE", f"/v1/sandboxes/{name}", key=told["E2B_API_KEY"]).status == 204
 
@@ -57,6 +57,6 @@ def test_its_key_ends_with_it(serving):
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "unix:/tmp/skiff-dev.sock", "[::]:0"])
 def test_it_listens_on_loopback_only(serving, listen):
-    err = serving.skiff("serve", "--dev", "--driver", "local", "--listen", listen, status=125)[1]
+    err = serving.skiff("serve", "--dev", "--listen", listen, status=125)[1]
     assert "--dev listens on a TCP port of loopback" in err
     assert keys(serving) == []

@@ -96,7 +96,7 @@ def test_a_key_that_was_removed_opens_nothing_that_is_known(servers, serving, ke
     sandbox = made(servers[0], key)
     short = serving.key("short")
     assert run(servers[0], short, sandbox, "echo here") == "here\n"
-    serving.skiff("key", "rm", "short", "--driver", "local")
+    serving.skiff("key", "rm", "short")
     until(lambda: servers[0].request("GET", f"/s/{sandbox}/7070/v1/version", key=short).status == 401)
     assert run(servers[0], key, sandbox, "echo here") == "here\n"
 

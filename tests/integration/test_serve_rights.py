@@ -78,7 +78,7 @@ def test_a_stream_of_events_and_a_wait_end_with_their_key(serving):
     waiter.start()
     events = server.events("/v1/sandboxes/box/events", key)
     assert next(events)[0] == "phase"
-    serving.skiff("key", "rm", "me", "--driver", "local")
+    serving.skiff("key", "rm", "me")
     *_, last = events
     assert last[0] == "failed" and last[1]["code"] == "unauthenticated", last
     waiter.join(40)
@@ -118,7 +118,7 @@ def test_a_request_does_not_wait_for_its_sandbox_to_wake_when_its_key_is_gone(se
     other = serving.key("other")
     with asked(server, key, "PUT", f"/s/{box}/7070/v1/files/late", b"x") as answers:
         until(lambda: '"waking"' in server.told(), what="a start")
-        serving.skiff("key", "rm", "me", "--driver", "local")
+        serving.skiff("key", "rm", "me")
     assert answers == [401], "while the sandbox still starts"
     serving.let_agents_go()
     until(lambda: shown(server, other, box)["state"] == "running")
@@ -130,7 +130,7 @@ def test_no_access_token_is_given_out_when_its_key_is_gone(serving, held, path):
     server, key, box = held
     with asked(server, key, "POST", path.format(box=box), {"templateID": "base", "timeout": 600}) as answers:
         until(lambda: any(" --root " in line for line in serving.skiff.processes().values()), what="an agent that starts")
-        serving.skiff("key", "rm", "me", "--driver", "local")
+        serving.skiff("key", "rm", "me")
         until(lambda: server.request("GET", "/v1/me", key=key).status == 401)
         serving.let_agents_go()
     assert answers == [401]
@@ -178,7 +178,7 @@ def test_each_route_is_for_its_scope_alone(serving):
     assert there == set(ROUTES), "a route without a row, or a row without a route"
     box = server.request("POST", "/v1/sandboxes", {"name": "box"}, keys["create"])
     assert box.status == 201
-    serving.skiff("key", "rm", "gone", "--driver", "local")
+    serving.skiff("key", "rm", "gone")
     until(lambda: server.request("GET", "/v1/me", key=removed).status == 401)
     for route, scope in ROUTES.items():
         method, path = route.split()

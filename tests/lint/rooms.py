@@ -110,6 +110,7 @@ ARROWS = {
     "container/cli/commands": ((ALL,), "one file for each subcommand"),
     "container/cli/commands/cluster": ((ALL,), "subcommands of operators: doctor, gc, keys, pools, roles, manifests, networks, serve"),
     "container/cli/commands/files": ((ALL,), "cp and the subcommands of `skiff files`"),
+    "container/cli/commands/mcp": ((ALL,), "`skiff mcp` and `skiff mcp config`"),
 }
 
 # (file, what it includes all the same): why.

@@ -11,7 +11,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 # The lines that are typed: a comment is shown, a command runs, and all that it prints is shown.
 SESSION = """\
-export SKIFF_DRIVER=local
+export SKIFF_DRIVER=box
 skiff up demo
 skiff cp train.sh demo:
 skiff exec demo --mode background --id train -- ./train.sh

@@ -11,8 +11,8 @@ import pytest
 TREE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TREE / "tests/integration"))
 
+import boxes  # noqa: E402
 import pictures  # noqa: E402
-from launcher import Skiff  # noqa: E402
 from waiting import until  # noqa: E402
 
 UPDATE = os.environ.get("SKIFF_UPDATE_DOCS") == "1"
@@ -20,7 +20,8 @@ UPDATE = os.environ.get("SKIFF_UPDATE_DOCS") == "1"
 
 @pytest.fixture
 def skiff(tmp_path):
-    one = Skiff(tmp_path)
+    boxes.need_boxes(os.geteuid())
+    one = boxes.BoxSkiff(tmp_path, os.geteuid())
     yield one
     one.finish()
 
@@ -38,11 +39,12 @@ def record(skiff):
             environment[name] = value
         if line.startswith("skiff logs"):
             # A reader does not type as fast as this.
-            until(lambda: "epoch 3" in skiff("logs", "demo", "train", env={"SKIFF_DRIVER": "local"})[0], what="three lines of the command")
+            until(lambda: "epoch 3" in skiff("logs", "demo", "train")[0], what="three lines of the command")
         done = subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
                               cwd=skiff.work, env=environment)
         assert done.returncode == 0, (line, done.stdout)
-        printed.append((line, done.stdout.splitlines()))
+        # The address is a path in the state directory.
+        printed.append((line, done.stdout.replace(str(skiff.state), "/home/me/.local/state").splitlines()))
     return printed
 
 

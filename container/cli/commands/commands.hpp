@@ -38,6 +38,7 @@ namespace skiff::container {
 [[nodiscard]] Command pool_status_command();
 [[nodiscard]] Command pool_rm_command();
 [[nodiscard]] Command mcp_command();
+[[nodiscard]] Command mcp_config_command();
 [[nodiscard]] Command token_command();
 [[nodiscard]] Command manifest_command();
 [[nodiscard]] Command network_command();

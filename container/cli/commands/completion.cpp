@@ -59,6 +59,7 @@ class Complete final : public Invocation {
       case WordKind::text:
       case WordKind::shell:
       case WordKind::command:
+      case WordKind::mcp_client:
         break;
     }
     std::string text;

@@ -6,6 +6,7 @@
 
 #include "container/cli/parse/parse.hpp"
 #include "container/cluster/rbac.hpp"
+#include "container/mcp/client_config.hpp"
 
 namespace skiff::container {
 namespace {
@@ -135,6 +136,11 @@ Candidates find_candidates(std::span<const std::string> words) {
   if (word.kind == WordKind::command) {
     for (const std::string_view command : commands_with_rights()) offer(candidates, typed, command, "");
   }
+  if (word.kind == WordKind::mcp_client) {
+    for (const McpClient& client : mcp_clients()) offer(candidates, typed, client.name, client.title);
+  }
+  // `skiff mcp` is a command, and the first word of another one.
+  if (named.words == 1 && words.size() == 2) offer_names(candidates, typed, words.front());
   candidates.asks_for = word.kind;
   candidates.files = word.kind == WordKind::any_path && !typed.contains(':');
   if (!given.empty()) candidates.sandbox = given.front();

@@ -19,7 +19,7 @@ class Context;
 inline constexpr int kFailed = 125;
 
 /// The kind of a word of a command line, for completion.
-enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell, command };
+enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell, command, mcp_client };
 
 struct Word {
   std::string_view name;  ///< name in the help: NAME

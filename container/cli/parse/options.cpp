@@ -36,11 +36,12 @@ std::vector<Setting> option_rows(Options& options) {
        .target = setting::Choice{&options.driver, {"auto", "pod", "claim", "box", "local", "direct", "serve"}},
        .value = "DRIVER",
        .group = kGroup,
-       .help = "What hosts the sandboxes. pod: Pods of any cluster. claim: agent-sandbox. box: isolated "
-               "processes on this machine. local: processes on this machine, without isolation. direct: the skiffd at "
-               "--url, under any NAME. serve: the `skiff serve` at "
-               "--url. auto: direct if you give --url, a token or key for it and no flag of a cluster, or serve if you "
-               "give --url and an API key; otherwise pod if a cluster is configured, or local."},
+       .help =
+           "What hosts the sandboxes. pod: Pods of any cluster. claim: agent-sandbox. box: isolated "
+           "processes on this machine. local: processes on this machine, without isolation. direct: the skiffd at "
+           "--url, under any NAME. serve: the `skiff serve` at "
+           "--url. auto: direct if you give --url, a token or key for it and no flag of a cluster, or serve if you "
+           "give --url and an API key; otherwise pod if a cluster is configured, or box. auto never chooses local."},
       {.flag = "output",
        .environment = "SKIFF_OUTPUT",
        .target = setting::Choice{&options.output, {"table", "json", "yaml", "name", "wide", "jsonpath="}},

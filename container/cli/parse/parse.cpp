@@ -211,11 +211,12 @@ Named find_command(std::span<const char* const> arguments) {
   if (arguments.empty()) return {};
   const std::string first{arguments.front()};
   const std::string both = arguments.size() > 1 ? first + " " + arguments[1] : first;
+  Named found;
   for (const Command& command : commands()) {
-    if (command.name == first || std::ranges::count(command.aliases, first) > 0) return {&command, 1};
-    if (command.name == both) return {&command, 2};
+    if (command.name == both && both != first) return {&command, 2};
+    if (command.name == first || std::ranges::count(command.aliases, first) > 0) found = {&command, 1};
   }
-  return {};
+  return found;
 }
 
 Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment) {

@@ -244,6 +244,12 @@ Task<> BoxDriver::close() {
   co_await ports_.close();
 }
 
+Task<Result<>> BoxDriver::check_host() {
+  SKIFF_CO_TRY(auto refusal, co_await box::try_box(kTrialPatience));
+  if (refusal) co_return no_box(*refusal);
+  co_return Result<>{};
+}
+
 Task<std::vector<Check>> BoxDriver::examine() {
   std::vector<Check> checks = examine_parts();
   auto tried = co_await box::try_box(kTrialPatience);

@@ -22,6 +22,7 @@ class BoxDriver final : public HostDriver {
 
   [[nodiscard]] std::string_view notice() const noexcept override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
+  [[nodiscard]] Task<Result<>> check_host() override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   /// `invalid_field`: a box has no network that could be changed.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,

@@ -21,11 +21,15 @@ constexpr std::size_t kLongestKernelFile = 65'536;
 /// mount_setattr(2), with which a tree becomes read-only as a whole, is in Linux since 5.12.
 constexpr int kOldestKernel = 5012;
 
-constexpr std::string_view kOtherDrivers = "without isolation: --driver local";
 constexpr std::string_view kOfContainer =
-    "this container already separates you from its host: --driver local\n"
-    "or start it with: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+    "start it with: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
     "--security-opt systempaths=unconfined";
+
+/// The drivers with which to go on without a box, one a line. Nobody gets the last one without naming it.
+std::string other_drivers(const Circumstances& here) {
+  return here.is_container ? "in this container, with no more isolation than it gives: --driver local"
+                           : "without isolation, as you: --driver local";
+}
 
 std::string kernel_file(const char* path) {
   return read_small_file(path, kLongestKernelFile).value_or("");
@@ -72,7 +76,7 @@ std::string shown_step(const Refusal& refusal) {
   return text.append(": ").append(errno_text(refusal.error));
 }
 
-/// A refusal of the namespaces themselves.
+/// A refusal of the namespaces themselves. The remedy may be empty here and below: `explain` adds other drivers.
 Reason explain_clone(const Refusal& refusal, const Circumstances& here) {
   const std::string shown = shown_step(refusal);
   if (refusal.error == ENOSPC || refusal.error == EUSERS) {
@@ -84,7 +88,7 @@ Reason explain_clone(const Refusal& refusal, const Circumstances& here) {
             .remedy = "remove sandboxes, or raise user.max_*_namespaces with sysctl"};
   }
   if (refusal.error == EINVAL) {
-    return {.why = "this kernel lacks a kind of namespace (" + shown + ")", .remedy = std::string{kOtherDrivers}};
+    return {.why = "this kernel lacks a kind of namespace (" + shown + ")"};
   }
   if (here.userns_clone == 0U && !here.is_root) {
     return {.why = "kernel.unprivileged_userns_clone is 0",
@@ -99,11 +103,58 @@ Reason explain_clone(const Refusal& refusal, const Circumstances& here) {
     return {.why = "skiff runs in a chroot, where the kernel permits no user namespace (" + shown + ")",
             .remedy = "run it outside of the chroot"};
   }
-  return {.why = "the kernel refuses new namespaces (" + shown + ")", .remedy = std::string{kOtherDrivers}};
+  return {.why = "the kernel refuses new namespaces (" + shown + ")"};
 }
 
 bool is_denial(int error) {
   return error == EPERM || error == EACCES;
+}
+
+/// A refusal of the directory that was mounted: the machine can have boxes.
+Reason explain_workspace(const Refusal& refusal) {
+  if (refusal.error == ESTALE) {
+    return {.why = "another directory has taken the place of \"" + refusal.what + "\" since it was named",
+            .remedy = "remove the sandbox and create it again"};
+  }
+  return {.why = "the directory cannot be written over (" + shown_step(refusal) + ")",
+          .remedy =
+              "name a directory without mounts below it; one that already is an overlay can only be read: "
+              "--mount DIR:ro"};
+}
+
+Reason explain_step(const Refusal& refusal, const Circumstances& here) {
+  if (here.kernel != 0 && here.kernel < kOldestKernel) {
+    return {.why = "it needs Linux 5.12 or newer, and this is " + std::to_string(here.kernel / 1000) + "." +
+                   std::to_string(here.kernel % 1000)};
+  }
+  const std::string shown = shown_step(refusal);
+  if (refusal.step == Step::clone) return explain_clone(refusal, here);
+  if (refusal.step == Step::user) {
+    return {.why = "root cannot change to the user of the box (" + shown + ")",
+            .remedy = "it needs the capabilities SETUID and SETGID; or run skiff as an ordinary user"};
+  }
+  const bool is_profiled =
+      refusal.label.starts_with("unprivileged_userns") || (here.apparmor_restricts && !here.is_root);
+  if (is_denial(refusal.error) && is_profiled) {
+    return {.why =
+                "this system lets no program of yours have a user namespace with rights (AppArmor: "
+                "kernel.apparmor_restrict_unprivileged_userns=1)",
+            .remedy =
+                "allow it for skiff: skiff doctor --apparmor | sudo tee /etc/apparmor.d/skiff && sudo apparmor_parser "
+                "-r /etc/apparmor.d/skiff\n"
+                "or for everybody: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"};
+  }
+  if (is_denial(refusal.error) && refusal.step == Step::proc) {
+    return {.why = "skiff runs in a container, which covers parts of /proc (mount " + shown + ")",
+            .remedy =
+                "docker: --security-opt systempaths=unconfined    podman: --security-opt unmask=ALL    "
+                "devcontainer.json: \"runArgs\""};
+  }
+  if (is_denial(refusal.error) && (here.is_container || here.is_filtered)) {
+    return {.why = "skiff runs in a container, which refuses a part of a box (" + shown + ")",
+            .remedy = std::string{kOfContainer}};
+  }
+  return {.why = "the kernel refuses a part of it (" + shown + ")"};
 }
 
 }  // namespace
@@ -127,49 +178,10 @@ Circumstances look_around() {
 }
 
 Reason explain(const Refusal& refusal, const Circumstances& here) {
-  if (here.kernel != 0 && here.kernel < kOldestKernel) {
-    return {.why = "it needs Linux 5.12 or newer, and this is " + std::to_string(here.kernel / 1000) + "." +
-                   std::to_string(here.kernel % 1000),
-            .remedy = std::string{kOtherDrivers}};
-  }
-  const std::string shown = shown_step(refusal);
-  if (refusal.step == Step::clone) return explain_clone(refusal, here);
-  if (refusal.step == Step::workspace) {
-    if (refusal.error == ESTALE) {
-      return {.why = "another directory has taken the place of \"" + refusal.what + "\" since it was named",
-              .remedy = "remove the sandbox and create it again"};
-    }
-    return {.why = "the directory cannot be written over (" + shown + ")",
-            .remedy =
-                "name a directory without mounts below it; one that already is an overlay can only be read: "
-                "--mount DIR:ro"};
-  }
-  if (refusal.step == Step::user) {
-    return {.why = "root cannot change to the user of the box (" + shown + ")",
-            .remedy = "it needs the capabilities SETUID and SETGID; or run skiff as an ordinary user"};
-  }
-  const bool is_profiled =
-      refusal.label.starts_with("unprivileged_userns") || (here.apparmor_restricts && !here.is_root);
-  if (is_denial(refusal.error) && is_profiled) {
-    return {.why =
-                "this system lets no program of yours have a user namespace with rights (AppArmor: "
-                "kernel.apparmor_restrict_unprivileged_userns=1)",
-            .remedy =
-                "allow it for everybody: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
-                "or allow it for skiff alone, by an AppArmor profile with `userns,` (docs/security.md)\n" +
-                std::string{kOtherDrivers}};
-  }
-  if (is_denial(refusal.error) && refusal.step == Step::proc) {
-    return {.why = "skiff runs in a container, which covers parts of /proc (mount " + shown + ")",
-            .remedy =
-                "docker: --security-opt systempaths=unconfined    podman: --security-opt unmask=ALL    "
-                "devcontainer.json: \"runArgs\""};
-  }
-  if (is_denial(refusal.error) && (here.is_container || here.is_filtered)) {
-    return {.why = "skiff runs in a container, which refuses a part of a box (" + shown + ")",
-            .remedy = std::string{kOfContainer}};
-  }
-  return {.why = "the kernel refuses a part of it (" + shown + ")", .remedy = std::string{kOtherDrivers}};
+  if (refusal.step == Step::workspace) return explain_workspace(refusal);
+  Reason reason = explain_step(refusal, here);
+  reason.remedy.append(reason.remedy.empty() ? "" : "\nor ").append(other_drivers(here));
+  return reason;
 }
 
 }  // namespace skiff::container::box

@@ -24,8 +24,8 @@ struct Circumstances {
 
 /// Why no box can be made, and what to do about it.
 struct Reason {
-  std::string why;     ///< one line
-  std::string remedy;  ///< lines, without a newline at the end
+  std::string why;          ///< one line
+  std::string remedy = {};  ///< lines, without a newline at the end; other drivers come last
 };
 
 /// Explains a refusal in these circumstances.

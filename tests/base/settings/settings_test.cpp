@@ -91,6 +91,22 @@ TEST(Settings, AChoiceThatMayStandAloneTakesItsValueBehindAnEqualsSignOnly) {
   EXPECT_THAT(table.help(100), HasSubstr("--dry-run[=HOW]"));
 }
 
+TEST_F(SettingsOf, CanBeWrittenAsTheArgumentsThatGiveThem) {
+  const std::vector<const char*> given{"--no-color", "--name", "-x",   "--host",  "a",
+                                       "--host=b",   "--size", "512K", "--grace", "90s"};
+  ASSERT_TRUE(read(given));
+  std::vector<std::string> written;
+  for (const Setting& row : table.rows()) {
+    if (row.flag.empty() || row.flag == "format" || row.flag == "secret-number") continue;
+    for (std::string& word : as_arguments(row)) written.push_back(std::move(word));
+  }
+  EXPECT_THAT(written, ElementsAre("--no-color", "--name", "-x", "--host", "a", "--host", "b", "--size", "512KiB",
+                                   "--grace", "90s"));
+  std::string when = "client";
+  const Setting alone{.flag = "dry-run", .target = setting::Choice{&when, {"client", "server"}, "server"}};
+  EXPECT_THAT(as_arguments(alone), ElementsAre("--dry-run=client"));
+}
+
 TEST(Settings, SuggestTheNearestWord) {
   const std::vector<std::string_view> known{"rm", "describe", "files", ""};
   EXPECT_EQ(nearest_word("descibe", known), "describe");

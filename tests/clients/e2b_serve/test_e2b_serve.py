@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
+import boxes
 import installed
-from launcher import Skiff
 from readme import TREE, Pasting, blocks_after
 from waiting import until
 
@@ -61,7 +61,8 @@ def test_the_five_minutes_of_the_page_are_what_they_say(shell, tmp_path):
     install = "python3 -m venv e2b-sdk && e2b-sdk/bin/pip install -q e2b"
     assert sum(commands.count(install) for commands, _ in blocks) == 1 and len(blocks) == 4
     there = f"ln -s {installed.python_of(PACKAGES / 'newest.txt').parent.parent} e2b-sdk"
-    port, folder, skiff = free_port(), tmp_path / "empty", Skiff(tmp_path)
+    boxes.need_boxes(os.geteuid())
+    port, folder, skiff = free_port(), tmp_path / "empty", boxes.BoxSkiff(tmp_path, os.geteuid())
     folder.mkdir()
     try:
         path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"

@@ -4,12 +4,13 @@ import os
 
 import pytest
 
+from launcher import DRIVER
 from terminal import Terminal, ended
 
 
 def test_flags_of_every_command_may_stand_before_it(skiff):
     skiff.up()
-    assert skiff("-o", "name", "ps")[0] == skiff("--output=name", "--driver", "local", "ps")[0] == "box\n"
+    assert skiff("-o", "name", "ps")[0] == skiff("--output=name", "--driver", DRIVER, "ps")[0] == "box\n"
     assert skiff("-q", "exec", "box", "echo", "-q")[0] == "-q\n"
     assert "flags of every command" in skiff("--image", "x", "up", status=125)[1]
 
@@ -104,5 +105,5 @@ def test_errors_of_the_command_line_say_what_to_do(skiff):
 @pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("up", "box", "--dry-run=client"), ("run", "--dry-run", "--", "true"),
                                    ("manifest", "box"), ("manifest", "--template", "py"), ("network", "box")])
 def test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it(skiff, words):
-    assert "`--driver pod`" in skiff(words[0], "--driver", "local", *words[1:], status=125)[1]
+    assert "`--driver pod`" in skiff(words[0], "--driver", DRIVER, *words[1:], status=125)[1]
     assert skiff.names() == []

@@ -325,7 +325,7 @@ def test_cp_reports_a_file_that_shrinks_on_its_way_in(skiff, box, agent, is_sing
     log = skiff.work / "logs/log"
     log.write_bytes(b"a" * 60_000_000)
     slow = Slow(agent.port, "in")
-    variables = {"SKIFF_URL": slow.url, "SKIFF_TOKEN": agent.token}
+    variables = {"SKIFF_DRIVER": "", "SKIFF_URL": slow.url, "SKIFF_TOKEN": agent.token}
     process = skiff.start("cp", *(("logs/log", "any:log") if is_single else ("logs", "any:logs")), env=variables)
     assert slow.reached.wait(60)
     os.truncate(log, 1000)

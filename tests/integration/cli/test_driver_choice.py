@@ -2,19 +2,36 @@
 
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
 
 import pytest
 
+import boxes
 from launcher import Skiff
+from serving import Server
 from speaking import Said, speaking
+
+
+class Choosing(Skiff):
+    """A skiff that nothing names a driver to."""
+
+    driver = None
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.sandboxes = self.state / "skiff/box"
+
+
+class DevServer(Server):
+    first_words = "# skiff serves on http://"
 
 
 @pytest.fixture
 def skiff(tmp_path):
-    client = Skiff(tmp_path)
+    client = Choosing(tmp_path)
     yield client
     (client.home / ".kube/config").unlink(missing_ok=True)
     client.finish()
@@ -84,7 +101,7 @@ def was_asked(server):
 
 
 NO_IMAGE = ["skiff: no agent image is set: build and push one (docker build -t REGISTRY/skiffd . && docker push REGISTRY/skiffd)",
-            "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver local"]
+            "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver box"]
 
 
 @pytest.mark.parametrize("driver", ["pod", "claim", "auto"])
@@ -117,11 +134,33 @@ def test_auto_does_not_fall_back_to_this_machine(skiff, server):
     server.close()
     for words in (["up", "box", "--no-inject"], ["run", "--no-inject", "--", "true"], ["ps"], ["rm", "box"]):
         err = skiff(*words, status=125)[1]
-        assert "can't be reached" in err and "refused" in err and "--driver local" in err
-    assert "--driver local" not in skiff("ps", "--driver", "pod", status=125)[1], "who has named a driver means it"
+        assert "can't be reached" in err and "refused" in err and "--driver box" in err and "local" not in err
+    assert "--driver box" not in skiff("ps", "--driver", "pod", status=125)[1], "who has named a driver means it"
     assert skiff.names() == []
-    (skiff.home / ".kube/config").unlink()
-    assert skiff("run", "-q", "--", "echo", "here")[0] == "here\n"
+
+
+def test_auto_is_a_box_where_nothing_points_to_a_cluster(skiff):
+    assert "driver box (chosen by skiff)" in skiff("ps", "--log-requests")[1]
+    boxes.need_boxes(os.geteuid())
+    assert skiff("run", "-q", "--", "sh", "-c", f"ls {skiff.home} 2>&1 || echo $HOME")[0].splitlines()[-1] == "/home/user"
+    made = skiff.up("box")
+    assert made["driver"] == "box" and skiff.names() == ["box"]
+    assert skiff("exec", "box", "--", "id", "-u")[0] == "1000\n"
+    server = DevServer(skiff, "--dev", driver="auto")
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("words", [("up", "box"), ("run", "--", "true")], ids=" ".join)
+def test_local_is_used_when_it_is_named_and_says_what_it_is(skiff, words):
+    said = skiff(words[0], "--driver", "local", *words[1:])[1]
+    assert "the local driver does not isolate: commands run on this machine, as you" in said
+    skiff("rm", "--all", "--driver", "local")
+
+
+def test_a_server_with_local_says_what_it_is(skiff):
+    server = Server(skiff, driver="local")
+    assert "the local driver does not isolate" in server.told()
+    assert server.stop() == 0
 
 
 @pytest.mark.parametrize("how", ["KUBECONFIG", "SKIFF_KUBECONFIG_DATA", "--kubeconfig", "--server", "--context"])

@@ -231,7 +231,7 @@ def test_auto_takes_the_agent_only_where_no_cluster_is_named(skiff, tmp_path):
                         (["--kubeconfig", "/no/such/file"], "kubeconfig: open"),
                         (["-n", "prod", "--kubeconfig", kubeconfig], "sets no current-context")):
         assert said in skiff(*flags, "ps", status=125)[1]
-    assert skiff("ps", "-o", "name", env={"SKIFF_TOKEN": ""})[0] == "", "the driver local has none"
+    assert skiff("ps", "-o", "name", env={"SKIFF_TOKEN": ""})[0] == "", "the driver box has none"
     assert pathlib.Path(skiff.state).exists()
 
 

@@ -296,7 +296,7 @@ def test_the_key_comes_from_a_file_or_from_the_variables_of_e2b(skiff):
     assert skiff("ps", "-q", "--api-key-file", file, env={"SKIFF_API_KEY": "wrong"})[0] == "box\n"
     e2b = {"SKIFF_URL": "", "E2B_API_URL": skiff.server.url, "E2B_API_KEY": skiff.api_key, **none}
     assert skiff("ps", "-q", "--driver", "serve", env=e2b)[0] == "box\n"
-    assert skiff("ps", "-q", env=e2b)[0] == "", "auto is the driver local"
+    assert skiff("ps", "-q", env=e2b)[0] == "", "auto is the driver box"
     # A key of another server is not sent to this one.
     err = skiff("ps", "--driver", "serve", env={"E2B_API_KEY": skiff.api_key, **none}, status=125)[1]
     assert "SKIFF_API_KEY" in err

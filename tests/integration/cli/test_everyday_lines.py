@@ -10,9 +10,11 @@ import shlex
 
 import pytest
 
-from launcher import Skiff
+from launcher import DRIVER, Skiff
 from waiting import until
 
+#: The user of the agents, as their commands name it.
+AGENTS_USER = "user" if DRIVER == "box" else pwd.getpwuid(os.geteuid()).pw_name
 RUN_WEB = ("run", "-q", "-d", "--name", "web", "-l", "app=x", "--", "sh", "-c", "seq 20; exec sleep 1000")
 
 
@@ -61,8 +63,8 @@ LOOK = {  # the line -> what it prints
     "skiff exec web ls": "sub",
     "skiff exec -i web -- sh -c 'echo hi'": "hi\n",
     "skiff exec -w sub -e A=b web sh -c 'basename $PWD; echo $A'": "sub\nb\n",
-    "skiff exec --workdir sub web pwd": "/web/root/sub\n",
-    f"skiff exec -u {pwd.getpwuid(os.geteuid()).pw_name} web id -un": f"{pwd.getpwuid(os.geteuid()).pw_name}\n",
+    "skiff exec --workdir sub web pwd": "/workspace/sub\n" if DRIVER == "box" else "/web/root/sub\n",
+    f"skiff exec -u {AGENTS_USER} web id -un": f"{AGENTS_USER}\n",
     "skiff cp f.txt web:copied.txt": "",
     "skiff cp web:there.txt g.txt": "",
     "skiff exec web cat there.txt": "there\n",

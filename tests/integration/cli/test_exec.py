@@ -64,7 +64,7 @@ def test_a_working_directory_an_environment_and_a_session_are_given(skiff):
     skiff.up()
     (skiff.root() / "sub").mkdir()
     out = skiff("exec", "-w", "sub", "-e", "A=1", "-e", "B", "box", "--", "sh", "-c", "pwd; echo $A$B$C", env={"B": "2", "C": "3"})[0]
-    assert out == f"{skiff.root()}/sub\n12\n"
+    assert out == f"{skiff.workdir()}/sub\n12\n"
     assert "session" in skiff("exec", "-s", "nope", "box", "--", "true", status=125)[1]
 
 
@@ -78,7 +78,7 @@ def test_a_command_needs_no_dashes_and_its_flags_are_its_own(skiff):
     skiff.up()
     assert skiff("exec", "box", "echo", "-n", "--help", "--", "--config=/no/such/file")[0] == "--help -- --config=/no/such/file"
     (skiff.root() / "sub").mkdir()
-    assert skiff("exec", "box", "-w", "sub", "pwd")[0] == f"{skiff.root()}/sub\n"
+    assert skiff("exec", "box", "-w", "sub", "pwd")[0] == f"{skiff.workdir()}/sub\n"
     assert skiff("exec", "box", "--mode", "background", "--id", "job", "--", "sh", "-c", "echo ran")[0] == "job\n"
     assert skiff("exec", "box", "--help")[0].startswith("usage: skiff exec [flags] NAME [--] COMMAND")
 

@@ -87,7 +87,7 @@ def test_paths_and_lines_are_searched(skiff, box):
 
 def test_sessions_are_made_used_listed_and_removed(skiff, box):
     assert skiff("session", "create", "box", "build", "--root", "src", "-e", "CI=1")[0] == "build\n"
-    assert skiff("exec", "-s", "build", "box", "--", "sh", "-c", "pwd; echo $CI")[0] == f"{skiff.root()}/src\n1\n"
+    assert skiff("exec", "-s", "build", "box", "--", "sh", "-c", "pwd; echo $CI")[0] == f"{skiff.workdir()}/src\n1\n"
     made = skiff("session", "create", "box")[0].strip()
     assert skiff("session", "ls", "box", "-o", "name")[0].split() == ["build", "default", made]
     assert skiff("session", "ls", "box")[0].splitlines()[0].split() == ["ID", "AGE", "RUNNING", "CWD"]

@@ -252,7 +252,7 @@ def test_no_line_of_a_hostile_server_is_taken_for_one_of_ours(skiff, words):
                 "state": "ended" if "commands" in asked.path else "running", "id": EVIL if "sessions" in asked.path else sandbox["id"]}
 
     with speaking(say) as server:
-        process = skiff.start(*words, env={"SKIFF_URL": server.url, "SKIFF_API_KEY": "e2b_" + "0" * 40})
+        process = skiff.start(*words, env={"SKIFF_DRIVER": "", "SKIFF_URL": server.url, "SKIFF_API_KEY": "e2b_" + "0" * 40})
         out, err = process.communicate(timeout=60)
     for text in (out, err):
         harmless(text)

@@ -1,10 +1,11 @@
-"""`skiff mcp`: the Model Context Protocol over stdio, in front of a sandbox of the local driver."""
+"""`skiff mcp`: the Model Context Protocol over stdio, in front of a sandbox of this machine."""
 
 import json
 import signal
 
 import pytest
 
+from launcher import NOTICE
 from mcp_client import NEWEST
 from mcp_stdio import Stdio
 from speaking import Said, in_place_of_the_agent
@@ -21,7 +22,7 @@ def test_it_makes_a_sandbox_and_removes_it_at_the_end(skiff):
     client.tool("write_file", path="a", text="x")
     assert (skiff.root(name) / "a").read_text() == "x"
     rest, err = client.end()
-    assert rest == [] and "does not isolate" in err
+    assert rest == [] and NOTICE in err
     assert skiff.names() == [] and not skiff.processes()
 
 
@@ -123,7 +124,7 @@ def test_invalid_lines_end_neither_the_client_nor_its_sandbox(skiff):
 def test_requests_before_the_end_of_stdin_are_answered(skiff):
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "nope", "params": {"_meta": {}}}, 7, {"jsonrpc": "2.0", "id": "x"}]
     typed = b"\n".join(json.dumps(one).encode() for one in lines) + b"\nnot json"
-    out, _ = skiff("mcp", "--driver", "local", typed=typed)
+    out, _ = skiff("mcp", typed=typed)
     answers = [json.loads(line) for line in out.splitlines()]
     assert [one["error"]["code"] for one in answers if one["id"] is None] == [-32600, -32700]
     assert [one["error"]["code"] for one in answers if one["id"] == 1] == [-32600]  # no session was begun

@@ -31,7 +31,7 @@ def test_lists_have_the_forms_of_kubectl(skiff):
     assert skiff.json("ps", "two")["name"] == "two"
     assert [item["name"] for item in skiff.json("get", "two", "one")["items"]] == ["two", "one"]
     assert "there is no sandbox" in skiff("ps", "none", status=125)[1]
-    assert "namespaces" in skiff("ps", "-A", "--driver", "local", status=125)[1]
+    assert "namespaces" in skiff("ps", "-A", status=125)[1]
 
 
 def test_a_watch_tells_what_changes(skiff):

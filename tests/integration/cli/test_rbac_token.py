@@ -137,4 +137,4 @@ def test_a_token_allows_no_more_than_was_asked_for(skiff):
 
 def test_the_key_of_local_sandboxes_is_not_rotated(skiff):
     skiff.up("box")
-    assert "needs a cluster" in skiff("key", "rotate", "--driver", "local", status=125)[1]
+    assert "needs a cluster" in skiff("key", "rotate", status=125)[1]

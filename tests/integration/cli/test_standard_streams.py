@@ -55,6 +55,7 @@ WRITES = {
     "files rm": [],
     "forward": [("box", ":80")],
     "mcp": [("box",)],
+    "mcp config": [("cursor",), ("codex",)],
     "token": [("box",)],
     "manifest": [("one", *POD), ("one", *POD, "-o", "json")],
     "rbac": [()],
@@ -180,7 +181,7 @@ def test_a_full_disk_is_reported(skiff, command):
     folder.mkdir()
     script = f'mount -t tmpfs -o size=2m none {folder} && "$@" > {folder}/out; echo $? $(wc -c < {folder}/out)'
     process = subprocess.run([*private_mounts(), "sh", "-c", script, "sh", *skiff.command, *command.split(), *STREAMS[command]],
-                             env=skiff.environment(SKIFF_DRIVER="local"), cwd=skiff.work, stdin=subprocess.DEVNULL, capture_output=True, timeout=100)
+                             env=skiff.environment(), cwd=skiff.work, stdin=subprocess.DEVNULL, capture_output=True, timeout=100)
     status, size = map(int, process.stdout.split())
     assert status == 125 and 0 < size <= 2 << 20, (status, size, process.stderr)
     assert b"No space left on device" in process.stderr

@@ -5,6 +5,7 @@ import socket
 import pytest
 
 import collector as collectors
+from launcher import DRIVER
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
@@ -34,7 +35,7 @@ def test_a_run_is_one_tree_from_the_command_line_to_the_command(skiff, collector
         assert int(root["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
     made = collector.span("create sandbox")
     assert [event["name"] for event in made["events"]][-1] == "ready"
-    assert collectors.values(made)["skiff.driver"] == "local"
+    assert collectors.values(made)["skiff.driver"] == DRIVER
     assert collector.span("remove sandbox")
     # The command's parent is the request that started it.
     version, trace, parent, flags = out.strip().split("-")

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "base/async/blocking_pool.hpp"
 #include "base/small_file.hpp"
+#include "container/cli/apparmor_profile.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/key_stores.hpp"
@@ -38,13 +40,19 @@ class Doctor final : public Invocation {
              .environment = "SKIFF_SERVE_DOMAIN",
              .target = setting::Text{&domain_},
              .value = "DOMAIN",
-             .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."}};
+             .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."},
+            {.flag = "apparmor",
+             .target = setting::Switch{&apparmor_},
+             .help = "Check nothing, and print an AppArmor profile that permits skiff to make boxes, for systems that "
+                     "let other programs have no user namespaces. It is refused for a skiff that others than root can "
+                     "replace."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     if (!serve_ && std::ranges::count(arguments.given, "--domain") > 0) {
       co_return fail(Errc::invalid_field, "--domain is that of a server: add --serve", "--domain");
     }
+    if (apparmor_) co_return print_profile();
     context.set_agent_image(agent_image_);
     if (serve_) context.set_examines_url();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
@@ -69,6 +77,15 @@ class Doctor final : public Invocation {
   }
 
  private:
+  static Result<int> print_profile() {
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return std::unexpected{system_error(error.value(), "find the path of skiff")};
+    SKIFF_TRY(auto profile, apparmor_profile(program));
+    SKIFF_TRY_VOID(print(profile));
+    return 0;
+  }
+
   static Task<Result<std::vector<Check>>> examine_driver(Context* context, Driver* driver) {
     std::vector<Check> checks = co_await driver->examine();
     // The first check says whether the host answers.
@@ -112,6 +129,7 @@ class Doctor final : public Invocation {
   std::string agent_image_;
   std::string domain_;
   bool serve_ = false;
+  bool apparmor_ = false;
 };
 
 }  // namespace

@@ -123,6 +123,7 @@ class Serve final : public Invocation {
     }
     context.set_serves_others();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
+    SKIFF_CO_TRY_VOID(co_await driver->check_host());
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
     context.tell_notice(*driver);
     SKIFF_CO_TRY(auto ring, co_await keys->read());
@@ -265,7 +266,7 @@ Command serve_command() {
           .text =
               "E2B's SDKs create, use and remove sandboxes through this server, without a kubeconfig (docs/serve.md).\n"
               "\n"
-              "  skiff serve --dev --driver local\n"
+              "  skiff serve --dev\n"
               "\n"
               "prints the variables for a client. With keys of its own:\n"
               "\n"

@@ -27,6 +27,13 @@ TEST(Candidates, AreCommandsAtFirst) {
   EXPECT_TRUE(texts({"nope", ""}).empty());
 }
 
+TEST(Candidates, AreTheSecondWordBesideASandbox) {
+  EXPECT_EQ(texts({"mcp", ""}), std::vector<std::string>{"config"});
+  EXPECT_EQ(find_candidates(std::vector<std::string>{"mcp", ""}).asks_for, WordKind::sandbox);
+  EXPECT_EQ(texts({"mcp", "config", "c"}),
+            (std::vector<std::string>{"claude-desktop", "claude-code", "cursor", "codex"}));
+}
+
 TEST(Candidates, AreFlagsOfTheCommandAndTheirValues) {
   EXPECT_EQ(texts({"up", "--idle"}), std::vector<std::string>{"--idle-ttl"});
   EXPECT_TRUE(offers({"ps", "--"}, "--output"));

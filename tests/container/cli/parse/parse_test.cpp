@@ -76,6 +76,9 @@ TEST(Parse, FindsTheCommandItsWordsAndWhatFollows) {
   EXPECT_EQ(parsed->arguments.words, std::vector<std::string>{"box"});
   EXPECT_EQ(parsed->arguments.rest, (std::vector<std::string>{"ls", "-l", "--"}));
   EXPECT_EQ(parse_words({"files", "ls", "box"})->command->name, "files ls");
+  EXPECT_EQ(parse_words({"mcp", "config", "cursor"})->command->name, "mcp config");
+  EXPECT_EQ(parse_words({"mcp", "box"})->command->name, "mcp");
+  EXPECT_EQ(parse_words({"mcp", "--", "config"})->arguments.words, std::vector<std::string>{"config"});
 }
 
 TEST(Parse, TakesACommandWithoutTheDashesAsDockerDoes) {

@@ -52,7 +52,8 @@ TEST(BoxSupport, NamesAppArmor) {
     for (const int error : {EPERM, EACCES}) {
       const Reason reason = explain(refused_at(step, error), ubuntu);
       EXPECT_THAT(reason.why, HasSubstr("kernel.apparmor_restrict_unprivileged_userns=1"));
-      EXPECT_THAT(reason.remedy, HasSubstr("kernel.apparmor_restrict_unprivileged_userns=0"));
+      EXPECT_THAT(reason.remedy, AllOf(HasSubstr("skiff doctor --apparmor | sudo tee /etc/apparmor.d/skiff"),
+                                       HasSubstr("kernel.apparmor_restrict_unprivileged_userns=0")));
     }
   }
   Refusal labelled = refused_at(Step::hostname, EACCES);
@@ -98,6 +99,9 @@ TEST(BoxSupport, HasWordsForEveryStepAndError) {
         const Reason reason = explain(refused_at(static_cast<Step>(step), error), here);
         EXPECT_FALSE(reason.why.empty());
         EXPECT_FALSE(reason.remedy.empty()) << step_word(static_cast<Step>(step)) << " " << error;
+        // A directory that cannot be mounted is no reason to go without isolation.
+        const bool is_of_the_machine = static_cast<Step>(step) != Step::workspace;
+        EXPECT_EQ(reason.remedy.ends_with(": --driver local"), is_of_the_machine) << reason.remedy;
       }
     }
   }

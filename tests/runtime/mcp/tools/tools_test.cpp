@@ -23,17 +23,30 @@ client of the protocol can run commands and work with files in a sandbox, withou
 
 ## A desktop client
 
-`skiff mcp` is an MCP server over stdio. Add these three lines to the client's configuration, below `mcpServers`
-(`claude_desktop_config.json`, `.cursor/mcp.json`, ...):
+`skiff mcp` is an MCP server over stdio. `skiff mcp config CLIENT` prints the lines for the client's configuration, with the path of this `skiff`, and says to
+which file they belong. CLIENT is `claude-desktop`, `claude-code`, `cursor`, `vscode`, `codex` or `zed`. For example, `skiff mcp config cursor --mount ~/project`:
 
 ```json
-"sandbox": {
-  "command": "skiff",
-  "args": ["mcp", "--driver", "local"]}
+{
+  "mcpServers": {
+    "sandbox": {
+      "command": "/usr/local/bin/skiff",
+      "args": [
+        "mcp",
+        "--mount",
+        "/home/me/project"
+      ]
+    }
+  }
+}
 ```
 
+The flags are passed on. Without a flag and without a cluster the sandbox is a [box](security.md#the-box-driver): the model's commands see none of your files
+but what `--mount DIR` shows, and what they write there stays in the sandbox. With a kubeconfig it is a Pod; `--driver box` names the box. If this machine
+can make no box, `skiff mcp` answers the client with the reason and with what to do, and says it on stderr, too.
+
 **With `--driver local` the sandbox is not isolated**: what the model runs, runs on this machine as you, with your files, programs and network. `skiff mcp`
-says so to you on stderr, and to the model in its instructions. For isolation use `--driver box` on Linux, which has no network, or `--driver pod`.
+says so to you on stderr, and to the model in its instructions.
 
 `skiff mcp` passes only notifications and the answers to the client's own requests on to the client. A sandbox cannot send it requests.
 

@@ -91,8 +91,13 @@ class Mcp final : public Invocation {
   Task<Result<Endpoint>> make(Context* context, Driver* driver, const SandboxSpec* spec) {
     context->tell_notice(*driver);
     BringUp wanted{.spec = *spec};
-    SKIFF_CO_TRY(auto up, co_await bring_up(driver, std::move(wanted), context->progress(spec->name)));
-    made_ = std::move(up.sandbox);
+    auto up = co_await bring_up(driver, std::move(wanted), context->progress(spec->name));
+    if (!up) {
+      // Clients keep stderr in their logs, and do not all show the error that they get.
+      say(up.error().message);
+      co_return std::unexpected{std::move(up.error())};
+    }
+    made_ = std::move(up->sandbox);
     co_return co_await context->endpoint(made_->name);
   }
 
@@ -135,9 +140,7 @@ Command mcp_command() {
           "Without NAME skiff creates a sandbox at the client's first message, and removes it when the client closes\n"
           "stdin, or on a signal. With NAME it uses an existing sandbox and keeps it.\n"
           "\n"
-          "  {\"mcpServers\": {\"sandbox\": {\n"
-          "    \"command\": \"skiff\",\n"
-          "    \"args\": [\"mcp\"]}}}",
+          "  skiff mcp config cursor   # prints the lines for a client's configuration",
       .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
       .makes_sandboxes = true,
       .make = &create_invocation<Mcp>};
