@@ -24,12 +24,14 @@ struct HostMount {
   bool read_only = false;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::int64_t since_ns = 0;  ///< time before it was first mounted, in nanoseconds since 1970
 
   static constexpr auto fields =
       std::tuple{protocol::field("path", &HostMount::path, "Path on this machine"),
                  protocol::field("read_only", &HostMount::read_only, "True: the sandbox may only read it"),
                  protocol::field("device", &HostMount::device, "Device of the directory"),
-                 protocol::field("inode", &HostMount::inode, "Inode of the directory")};
+                 protocol::field("inode", &HostMount::inode, "Inode of the directory"),
+                 protocol::field("since_ns", &HostMount::since_ns, "Time before it was mounted", {.optional = true})};
 };
 
 /// The record of a sandbox of this machine: its options and its process.

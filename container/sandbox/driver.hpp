@@ -128,6 +128,14 @@ class Driver {
   [[nodiscard]] virtual Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                              std::vector<std::string> allow) = 0;
 
+  /// The directory of this machine that it writes over (`--mount DIR`), whether it runs or not. `not_supported`:
+  /// sandboxes of this driver have none. `invalid_field`: this one has none.
+  [[nodiscard]] virtual Task<Result<MountedLayer>> layer(std::string /*name*/) {
+    co_return fail(Errc::not_supported, "the driver " + std::string{name()} +
+                                            " writes into no directory of this machine: --driver box with --mount "
+                                            "DIR does, and its changes can be seen and applied");
+  }
+
   /// The objects that `create` would create, in that order, checked by the cluster. They have no owner references,
   /// which need uids. With `to_be_applied` the signing key is created if there is none. Otherwise nothing is created,
   /// and the agents' objects lack the public half of a key that does not exist yet.

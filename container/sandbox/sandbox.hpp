@@ -124,6 +124,18 @@ struct Sandbox {
 /// The error for a sandbox that does not run, with the remedy: `sandbox_not_running`.
 [[nodiscard]] Error not_running(const Sandbox& sandbox);
 
+/// A directory of this machine that a sandbox sees with a layer above it: what the sandbox changes goes into the layer,
+/// and the directory stays as it is.
+struct MountedLayer {
+  std::string directory;      ///< its path on this machine
+  std::string seen_as;        ///< its path in the sandbox
+  std::uint64_t device = 0;   ///< device and inode of the directory that was mounted
+  std::uint64_t inode = 0;    ///< inode of the directory that was mounted
+  std::string layer;          ///< path of the layer: the upper directory of an overlay
+  std::string record;         ///< path of a file beside the sandbox that remembers what was applied
+  std::int64_t since_ns = 0;  ///< time before it was first mounted, in nanoseconds since 1970
+};
+
 }  // namespace skiff::container
 
 namespace skiff::protocol {

@@ -109,6 +109,7 @@ class TracedDriver final : public Driver {
   // Calls that only read are not worth a span.
   Task<Result<Sandbox>> get(std::string name) override { return driver_->get(std::move(name)); }
   Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
+  Task<Result<MountedLayer>> layer(std::string name) override { return driver_->layer(std::move(name)); }
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);
   }

@@ -12,7 +12,7 @@ LAYERS = {
     "fs": ("base",),
     "sessions": ("base", "fs"),
     "runtime": ("base", "protocol", "fs", "sessions"),
-    "container": ("base", "protocol"),
+    "container": ("base", "protocol", "fs"),
 }
 ALL = "all of its layer"
 
@@ -95,6 +95,7 @@ ARROWS = {
     "container/host": (("container/process", "container/agent", "container/sandbox", "container/trace"), "what the drivers of this machine share: the state directory, records and locks, processes, the life of a sandbox"),
     "container/drivers/local": (("container/process", "container/agent", "container/sandbox", "container/trace", "container/host"), "the driver `local`: agents on this machine, not isolated"),
     "container/drivers/box": (("container/process", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/host"), "the driver `box`: the plan of a box, its namespaces, mounts and system calls, why a machine can have none"),
+    "container/changes": (("container/host", "container/sandbox"), "what a sandbox has changed in a directory of this machine: compared, shown and applied"),
     "container/mcp": (("container/agent", "container/agent/*", "container/sandbox", "container/trace"), "sandboxes for clients of the Model Context Protocol"),
     "container/serve": (("container/kube/objects", "container/agent", "container/sandbox", "container/trace", "container/serve/*"), "`skiff serve`: the server, who may do what, a request's way through it"),
     "container/serve/keys": (("container/agent", "container/sandbox", "container/trace", "container/serve", "container/serve/gateway"), "API keys, accounts of the cluster, what a credential permits, limits of a key"),
@@ -109,7 +110,7 @@ ARROWS = {
     "container/cli/output": ((ALL,), "what is printed: tables, JSON, terminals, standard streams"),
     "container/cli/commands": ((ALL,), "one file for each subcommand"),
     "container/cli/commands/cluster": ((ALL,), "subcommands of operators: doctor, gc, keys, pools, roles, manifests, networks, serve"),
-    "container/cli/commands/files": ((ALL,), "cp and the subcommands of `skiff files`"),
+    "container/cli/commands/files": ((ALL,), "cp, changes, apply and the subcommands of `skiff files`"),
     "container/cli/commands/mcp": ((ALL,), "`skiff mcp` and `skiff mcp config`"),
 }
 

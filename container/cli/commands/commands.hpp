@@ -14,6 +14,8 @@ namespace skiff::container {
 [[nodiscard]] Command top_command();
 [[nodiscard]] Command kill_command();
 [[nodiscard]] Command cp_command();
+[[nodiscard]] Command changes_command();
+[[nodiscard]] Command apply_command();
 [[nodiscard]] Command session_create_command();
 [[nodiscard]] Command session_ls_command();
 [[nodiscard]] Command session_rm_command();

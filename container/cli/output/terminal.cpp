@@ -56,10 +56,14 @@ bool shows_progress() {
   return ::isatty(STDERR_FILENO) == 1;
 }
 
+bool prints_to_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1;
+}
+
 bool shows_colour() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || no_colour[0] == 0) && kind != nullptr &&
+  return prints_to_terminal() && (no_colour == nullptr || no_colour[0] == 0) && kind != nullptr &&
          std::strcmp(kind, "dumb") != 0;
 }
 

@@ -20,6 +20,8 @@ struct TerminalSize {
 
 /// True if stderr is a terminal on which progress may be drawn.
 [[nodiscard]] bool shows_progress();
+/// True if stdout is a terminal.
+[[nodiscard]] bool prints_to_terminal();
 /// True if stdout may be coloured: it is a terminal, NO_COLOR is not set (https://no-color.org), and TERM is not dumb.
 [[nodiscard]] bool shows_colour();
 

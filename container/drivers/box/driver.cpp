@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 
 #include <boost/asio/this_coro.hpp>
@@ -45,6 +46,14 @@ bool lies_under(const std::filesystem::path& inner, const std::filesystem::path&
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
+/// The clock by which the kernel sets the times of files. It is up to 10 ms behind, so a file that changes from now on
+/// has no earlier time.
+std::int64_t file_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
 /// The directory that a flag names. It is known by its device and inode from now on.
 Result<HostMount> find_directory(const std::string& flag, const std::string& text, const std::filesystem::path& state) {
   const auto refuse = [&](const std::string& why) {
@@ -60,7 +69,11 @@ Result<HostMount> find_directory(const std::string& flag, const std::string& tex
   if (lies_under(own, path) || lies_under(path, own)) {
     return refuse(" contains skiff's own files (" + own.string() + "): name a directory beside them");
   }
-  return HostMount{.path = path, .read_only = true, .device = found.st_dev, .inode = found.st_ino};
+  return HostMount{.path = path,
+                   .read_only = true,
+                   .device = found.st_dev,
+                   .inode = found.st_ino,
+                   .since_ns = file_clock_ns()};
 }
 
 /// Reads DIR[:ro].
@@ -238,6 +251,24 @@ Task<Result<protocol::Stream>> BoxDriver::dial(std::string name, std::uint16_t p
   // The network of the box is its own: its agent passes the connection on.
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {.scope = "ports"}));
   co_return co_await ports_.connect(std::move(endpoint), port);
+}
+
+Task<Result<MountedLayer>> BoxDriver::layer(std::string name) {
+  SKIFF_CO_TRY(const auto record, records().load(name));
+  if (!record.mount) {
+    co_return fail(Errc::invalid_field, "\"" + name + "\" has no directory of this machine: --mount DIR gives it one",
+                   "name");
+  }
+  if (record.mount->read_only) {
+    co_return fail(Errc::invalid_field, "\"" + name + "\" may only read " + record.mount->path, "name");
+  }
+  co_return MountedLayer{.directory = record.mount->path,
+                         .seen_as = std::string{box::kWorkspace},
+                         .device = record.mount->device,
+                         .inode = record.mount->inode,
+                         .layer = records().root(name) / "changes/upper",
+                         .record = records().directory(name) / "applied.json",
+                         .since_ns = record.mount->since_ns};
 }
 
 Task<> BoxDriver::close() {

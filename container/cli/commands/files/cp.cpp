@@ -116,7 +116,7 @@ bool tell_left_out(const TarSummary& all) {
 constexpr const char* kStream = "-";
 
 /// Idle time of a session of skiff's own, after which it is removed if skiff was killed.
-constexpr std::chrono::milliseconds kOrphanTime = std::chrono::hours{1};
+constexpr std::chrono::milliseconds kUploadIdleTime = std::chrono::hours{1};
 
 /// One connection for all copies of a sandbox, and the session that its paths use. The connection must be closed at the
 /// end: it would keep the reactor running.
@@ -143,7 +143,7 @@ class Agents {
     if (!driver || (*driver)->name() == "local" || !co_await leads_elsewhere(std::move(path))) co_return session_;
     if (!whole_.empty()) co_return whole_;
     whole_ = new_id("cp");  // chosen here, so that `close` removes the session even if the answer is lost
-    nlohmann::json request{{"id", whole_}, {"idle_timeout_ms", kOrphanTime.count()}};
+    nlohmann::json request{{"id", whole_}, {"idle_timeout_ms", kUploadIdleTime.count()}};
     request["extra_roots"].push_back({{"path", "/"}, {"access", "rw"}});
     std::string body = request.dump();
     auto made = co_await agent_->post("/v1/sessions", std::move(body));

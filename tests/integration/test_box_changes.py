@@ -1,0 +1,202 @@
+"""`skiff changes` and `skiff apply`: what a box has changed in a directory of this machine, with real boxes."""
+
+import base64
+import os
+import subprocess
+
+import pytest
+
+from boxes import skiff  # noqa: F401
+from tools import tool
+from waiting import until
+
+
+@pytest.fixture
+def project(skiff):
+    folder = skiff.work / "project"
+    for path, text in {"a": "a\n", "sub/b": "b\n", "sub/c": "c\n", "tool": "#!/bin/sh\n", "old/deep/file": "x\n"}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    for path in (folder, *folder.rglob("*")):
+        skiff.own(path)
+    return folder
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_text()
+            for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+
+
+def changes(skiff, *paths):
+    """["A path", ...], with a slash after directories."""
+    return [" ".join(line.split("  ")[:2]) for line in skiff("changes", "box", *paths)[0].splitlines()]
+
+
+def test_changes_are_shown_and_applied_while_it_runs_and_when_it_is_stopped(skiff, project):
+    before = contents(project)
+    skiff.up("box", "--mount", project)
+    assert changes(skiff) == []
+    skiff.sh("set -e; echo more >> a; rm sub/b; mkdir new; echo n > new/n; chmod +x sub/c; rm -r old; ln -s a link; touch -c tool; cat tool >/dev/null")
+    expected = ["M a", "A link -> a", "A new/", "A new/n", "D old/", "D sub/b", "M sub/c"]
+    assert changes(skiff) == expected and contents(project) == before
+    skiff("stop", "box")
+    assert changes(skiff) == expected
+    done = skiff("apply", "box")[0].splitlines()
+    assert [" ".join(line.split("  ")[:2]) for line in done] == expected
+    assert contents(project) == {"a": "a\nmore\n", "link": "a", "new/n": "n\n", "sub/c": "c\n", "tool": "#!/bin/sh\n"}
+    assert (project / "sub/c").stat().st_mode & 0o777 == 0o755
+    assert {path.lstat().st_uid for path in project.rglob("*")} == {skiff.uid}
+    assert changes(skiff) == [] and skiff("apply", "box")[0] == ""
+    skiff("start", "box", "-q")
+    assert skiff.sh("cat a new/n; ls") == "a\nmore\nn\na\nlink\nnew\nsub\ntool\n"
+    skiff.sh("echo again >> a; rm -r new")
+    assert changes(skiff) == ["M a", "D new/"]
+    skiff("apply", "box")
+    assert contents(project) == {"a": "a\nmore\nagain\n", "link": "a", "sub/c": "c\n", "tool": "#!/bin/sh\n"}
+
+
+def test_only_what_is_named_is_applied(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("echo 1 >> a; echo 1 >> sub/b; echo 1 >> sub/c; rm -r old")
+    assert changes(skiff, "sub") == ["M sub/b", "M sub/c"]
+    for path in ("sub/b", "/workspace/sub/b", project / "sub/b", "./sub//b"):
+        assert changes(skiff, path) == ["M sub/b"], path
+    skiff("apply", "box", "sub/b", "old/deep")
+    assert changes(skiff) == ["M a", "D old/", "M sub/c"]
+    assert not (project / "old/deep").exists() and (project / "old").exists()
+    for path, what in (("nothing", "there is no"), ("../x", "holds"), ("/etc/passwd", "is absolute")):
+        for command in ("changes", "apply"):
+            assert what in skiff(command, "box", path, status=125)[1]
+
+
+def test_a_file_that_both_have_changed_is_a_conflict(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("echo its > a.new; mv a.new a; echo its >> sub/c")
+    (project / "a").write_text("mine\n")
+    out, err = skiff("changes", "box")
+    assert "conflict" in out.splitlines()[0] and "conflict" not in out.splitlines()[1], out
+    out, err = skiff("apply", "box", status=1)
+    assert out == "M  sub/c\n" and "left out: a: it has changed here" in err
+    assert contents(project)["a"] == "mine\n"
+    said = skiff.json("apply", "box", status=1)
+    assert said["applied"] == [] and [(one["path"], one["reason"]) for one in said["left_out"]] == [("a", "conflict")]
+
+
+def test_what_runs_on_this_machine_needs_yes(skiff, project):
+    subprocess.run([tool("git"), "init", "-q", project], check=True)
+    for path in (project / ".git").rglob("*"):
+        skiff.own(path)
+    skiff.own(project / ".git")
+    skiff.up("box", "--mount", project)
+    skiff.sh("set -e; git config user.email a@b; git config user.name a; git add -A; git commit -qm one; "
+             "echo x > .git/hooks/pre-commit; echo all: > Makefile; ln -s /etc/passwd out; ln -s a in")
+    out, err = skiff("apply", "box", status=1)
+    left = {line.split(": ")[2] for line in err.splitlines()}
+    assert {".git/config", ".git/hooks/pre-commit", "Makefile", "out"} <= left and "in" not in left, err
+    log = subprocess.run([tool("git"), "-c", "safe.directory=*", "-C", project, "log", "--format=%s"], capture_output=True, text=True)
+    assert log.stdout == "one\n", log.stderr
+    assert not (project / "Makefile").exists() and not (project / ".git/hooks/pre-commit").exists()
+    skiff("apply", "box", "--yes", "Makefile", "out")
+    assert (project / "Makefile").read_text() == "all:\n" and os.readlink(project / "out") == "/etc/passwd"
+
+
+def test_a_diff_is_one_for_git(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("printf 'a\\nb' > a; rm sub/b; mkdir new; echo n > 'new/o d'; ln -s a link; chmod +x sub/c; rm -r old; head -c 100 /dev/zero > zeros")
+    out, _ = skiff("changes", "box", "--diff", "a", "sub", "new", "link")
+    copy = skiff.work / "copy"
+    subprocess.run(["cp", "-a", project, copy], check=True)
+    done = subprocess.run([tool("git"), "apply", "-"], input=out, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stderr, out)
+    skiff("apply", "box", "a", "sub", "new", "link")
+    assert contents(copy) == contents(project)
+    assert "Binary files a/zeros and b/zeros differ" in skiff("changes", "box", "--diff", "zeros")[0]
+    assert skiff.json("changes", "box", "--diff", "zeros")["items"][0]["binary"] is True
+
+
+def test_odd_names_and_files_are_shown_safely_and_left_out(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh(r"""python3 - <<'END'
+import os, socket
+os.mkfifo("fifo"); socket.socket(socket.AF_UNIX).bind("socket")
+open(b"line\nD  a", "w"); open(b"\x1b[2Jred", "w"); open(b"not-utf8-\xff", "w")
+END""")
+    out, _ = skiff("changes", "box")
+    assert "\x1b" not in out and len(out.splitlines()) == 5, out
+    assert "A  line\\x0aD  a" in out and "A  fifo  (fifo)" in out and "A  socket  (socket)" in out, out
+    odd = next(one for one in skiff.json("changes", "box")["items"] if "path_base64" in one)
+    assert base64.b64decode(odd["path_base64"]) == b"not-utf8-\xff"
+    _, err = skiff("apply", "box", status=1)
+    assert "left out: fifo: a fifo is not copied" in err and "left out: socket" in err
+    assert sorted(name for name in os.listdir(os.fsencode(project)) if name not in (b"a", b"sub", b"tool", b"old")) == [
+        b"\x1b[2Jred", b"line\nD  a", b"not-utf8-\xff"]
+
+
+def test_links_of_the_sandbox_lead_nowhere(skiff, project, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    for path in (outside, outside / "precious"):
+        skiff.own(path)
+    skiff.up("box", "--mount", project)
+    skiff.sh(f"ln -s {outside} out; ln -s {outside}/precious file")
+    skiff("apply", "box", "--yes")
+    assert os.readlink(project / "out") == str(outside)
+    skiff.sh("set -e; rm out file; mkdir out; echo its > out/precious; echo its > out/new; echo its > file")
+    skiff("apply", "box", "--yes")
+    assert os.listdir(outside) == ["precious"] and (outside / "precious").read_text() == "precious"
+    assert (project / "out/new").read_text() == "its\n" and (project / "file").read_text() == "its\n"
+
+
+def test_apply_while_the_sandbox_exchanges_directories_and_links(skiff, project, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    for path in (outside, outside / "secret"):
+        skiff.own(path)
+    skiff.up("box", "--mount", project)
+    racing = skiff.start("exec", "box", "--", "sh", "-c", f"""
+        mkdir -p real; ln -s {outside} link; echo ready
+        while :; do mkdir d 2>/dev/null; echo its > d/secret; echo its > d/new; rm -rf d; ln -s {outside} d; rm -f d; done 2>/dev/null""")
+    try:
+        assert racing.stdout.readline() == b"ready\n"
+        for _ in range(15):
+            skiff.start("apply", "box", "--yes").communicate(timeout=100)
+    finally:
+        racing.terminate()
+        racing.communicate()
+    assert os.listdir(outside) == ["secret"] and (outside / "secret").read_text() == "secret"
+    for path in project.rglob("*"):
+        assert path.is_symlink() or path.is_dir() or path.read_text() != "secret", path
+
+
+def test_what_takes_the_place_of_the_directory_is_not_touched(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("echo its > a")
+    away = project.rename(project.with_name("away"))
+    for put, remove in ((project.mkdir, project.rmdir), (lambda: project.symlink_to(away), project.unlink)):
+        put()
+        for command in ("changes", "apply"):
+            assert "another directory has taken the place" in skiff(command, "box", status=125)[1]
+        remove()
+    assert contents(away)["a"] == "a\n"
+
+
+def test_sandboxes_without_such_a_directory_say_so(skiff, project):
+    skiff.up("plain")
+    skiff.up("reader", "--mount", f"{project}:ro")
+    for command in ("changes", "apply"):
+        assert "--mount DIR" in skiff(command, "plain", status=125)[1]
+        assert "may only read" in skiff(command, "reader", status=125)[1]
+        assert "no sandbox" in skiff(command, "nobody", status=125)[1]
+        err = skiff(command, "plain", "--driver", "local", status=125)[1]
+        assert "driver local" in err and "--driver box" in err, err
+
+
+def test_what_is_applied_stays_when_the_sandbox_goes(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("echo its > new")
+    skiff("apply", "box")
+    skiff("rm", "box", "-q", "-f")
+    assert (project / "new").read_text() == "its\n" and skiff.names() == []
+    until(lambda: not skiff.processes())
