@@ -200,3 +200,100 @@ def test_what_is_applied_stays_when_the_sandbox_goes(skiff, project):
     skiff("rm", "box", "-q", "-f")
     assert (project / "new").read_text() == "its\n" and skiff.names() == []
     until(lambda: not skiff.processes())
+
+
+# --- attacks: what a hostile sandbox may leave for `apply` ---
+
+def left_out(skiff, *paths):
+    """{path: reason} of an apply that leaves something out."""
+    return {one["path"]: one["reason"] for one in skiff.json("apply", "box", *paths, status=1)["left_out"]}
+
+
+def test_hooks_behind_a_parent_that_was_renamed_need_yes(skiff, project):
+    for path in (".git/hooks/sample", ".git/config", ".git/HEAD"):
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text("mine\n")
+    for path in (project / ".git", *(project / ".git").rglob("*")):
+        skiff.own(path)
+    skiff.up("box", "--mount", project)
+    skiff.sh("set -e; mv .git g; echo its > g/hooks/pre-commit; echo its > g/config; mv g .git; mv .git/hooks .git/h; mv .git/h .git/hooks")
+    assert {".git/config", ".git/hooks/pre-commit"} <= left_out(skiff).keys()
+    assert contents(project)[".git/config"] == "mine\n" and sorted(os.listdir(project / ".git/hooks")) == ["sample"]
+
+
+def test_names_that_file_systems_fold_and_bare_repositories_need_yes(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("set -e; mkdir -p .GIT/hooks .git./hooks 'GIT~1' bare/refs bare/objects; echo x > .GIT/hooks/a; echo x > .git./hooks/a; "
+             "echo x > GIT~1/config; echo x > bare/HEAD; echo x > bare/config; echo x > MakeFile; printf x > $(printf '.g\\342\\200\\214itmodules')")
+    left = left_out(skiff)
+    assert {".GIT/hooks/a", ".git./hooks/a", "GIT~1/config", "bare/HEAD", "MakeFile", ".g\u200citmodules"} <= left.keys()
+    assert set(left.values()) == {"consent"}
+
+
+def test_a_sandbox_cannot_forge_the_marks_of_its_layer(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh(r"""python3 - <<'END'
+import contextlib, os, stat
+for name in ("opaque", "whiteout", "redirect", "origin", "metacopy"):
+    for path in ("sub", "sub/b", "."):
+        for value in (b"y", b"x", b"/etc"):
+            with contextlib.suppress(OSError): os.setxattr(path, f"user.overlay.{name}", value)
+            with contextlib.suppress(OSError): os.setxattr(path, f"trusted.overlay.{name}", value)
+for path in ("sub/c", "gone"):
+    with contextlib.suppress(OSError): os.mknod(path, stat.S_IFCHR, 0)
+END""")
+    before = contents(project)
+    assert not [line for line in changes(skiff) if line.startswith("D")]
+    skiff.start("apply", "box", "--yes").communicate(timeout=100)
+    assert contents(project) == before
+
+
+def test_links_of_proc_and_odd_targets_are_only_copied(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("ln -s /proc/self/root/etc r; ln -s /proc/self/cwd/a c; ln -s ../../../../etc/passwd p; ln -s loop loop; "
+             "ln -s $(head -c 4000 /dev/zero | tr '\\0' x) long; ln -s \"$(printf 'a\\033[2J')\" escape")
+    assert left_out(skiff) == {"r": "consent", "c": "consent", "p": "consent"}
+    out, _ = skiff("changes", "box", "--diff")
+    skiff("apply", "box", "--yes")
+    assert os.readlink(project / "r") == "/proc/self/root/etc" and os.readlink(project / "loop") == "loop"
+    assert "root:" not in out
+
+
+def test_files_that_grow_or_become_fifos_hold_up_nobody(skiff, project):
+    skiff.up("box", "--mount", project)
+    racing = skiff.start("exec", "box", "--", "sh", "-c", """
+        echo ready; (while :; do echo more >> grows; done) &
+        while :; do echo x > swapped; rm swapped; mkfifo swapped; rm swapped; done 2>/dev/null""")
+    try:
+        assert racing.stdout.readline() == b"ready\n"
+        for _ in range(5):
+            skiff.start("changes", "box", "--diff").communicate(timeout=100)
+            skiff.start("apply", "box").communicate(timeout=100)
+    finally:
+        racing.terminate()
+        racing.communicate()
+    assert (project / "grows").stat().st_size > 0
+
+
+def test_huge_deep_and_closed_trees(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh(r"""truncate -s 1T huge; mkdir closed; echo x > closed/x; chmod 0 closed; python3 - <<'END'
+import os
+for _ in range(1500):
+    os.mkdir("deep" * 20); os.chdir("deep" * 20)
+END""")
+    said = skiff.json("apply", "box", status=1)
+    reasons = {one["path"][:6]: one["reason"] for one in said["left_out"]}
+    assert reasons == ({"deepde": "unreadable"} | ({"closed": "unreadable"} if skiff.uid else {})), said["left_out"]
+    assert (project / "huge").stat().st_size == 1 << 40 and (project / "huge").stat().st_blocks < 1000
+    (project / "huge").unlink()
+    if skiff.uid == 0:
+        assert (project / "closed").stat().st_mode & 0o777 == 0
+
+
+def test_hard_links_and_names_like_options_are_copies(skiff, project):
+    skiff.up("box", "--mount", project)
+    skiff.sh("ln a b; ln a -- -rf; mkdir -- --help; echo x > '--help/...'; echo y >> b")
+    skiff("apply", "box")
+    assert contents(project)["b"] == contents(project)["-rf"] == "a\ny\n" and (project / "--help/...").exists()
+    assert (project / "b").stat().st_nlink == 1

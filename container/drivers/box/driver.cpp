@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <filesystem>
 
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/finally.hpp"
 #include "base/async/timer.hpp"
+#include "base/clock.hpp"
 #include "base/kernel_features.hpp"
 #include "container/drivers/box/ids.hpp"
 #include "container/drivers/box/launch.hpp"
@@ -46,14 +46,6 @@ bool lies_under(const std::filesystem::path& inner, const std::filesystem::path&
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
-/// The clock by which the kernel sets the times of files. It is up to 10 ms behind, so a file that changes from now on
-/// has no earlier time.
-std::int64_t file_clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 /// The directory that a flag names. It is known by its device and inode from now on.
 Result<HostMount> find_directory(const std::string& flag, const std::string& text, const std::filesystem::path& state) {
   const auto refuse = [&](const std::string& why) {
@@ -69,11 +61,14 @@ Result<HostMount> find_directory(const std::string& flag, const std::string& tex
   if (lies_under(own, path) || lies_under(path, own)) {
     return refuse(" contains skiff's own files (" + own.string() + "): name a directory beside them");
   }
+  // Earlier changes have no later time. A file that changes within the next tick of the kernel's clock may have an
+  // earlier one, but the box is not there by then.
+  const auto now = std::chrono::floor<std::chrono::nanoseconds>(wall_now()).time_since_epoch().count();
   return HostMount{.path = path,
                    .read_only = true,
                    .device = found.st_dev,
                    .inode = found.st_ino,
-                   .since_ns = file_clock_ns()};
+                   .since_ns = now};
 }
 
 /// Reads DIR[:ro].
