@@ -84,6 +84,7 @@ constexpr auto kLauncherVariables = std::to_array<std::string_view>({"SKIFF_AGEN
                                                                      "SKIFF_DETACH_KEYS",
                                                                      "SKIFF_DISK",
                                                                      "SKIFF_DRIVER",
+                                                                     "SKIFF_ENGINE",
                                                                      "SKIFF_EXEC_TIMEOUT",
                                                                      "SKIFF_GATEWAY",
                                                                      "SKIFF_GATEWAY_TOKEN",

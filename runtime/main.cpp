@@ -12,6 +12,8 @@
 #include "runtime/dialects/dialect.hpp"
 #include "runtime/health.hpp"
 #include "runtime/process/install.hpp"
+#include "runtime/process/launch.hpp"
+#include "runtime/process/relay.hpp"
 #include "runtime/process/self_defence.hpp"
 #include "runtime/serve.hpp"
 #include "runtime/settings.hpp"
@@ -29,6 +31,8 @@ constexpr const char* kUsage =
     "                                   also run a program, and exit with its status\n"
     "       skiffd health [settings]    check a running skiffd; exit status 0 or 1\n"
     "       skiffd install DIRECTORY    copy this program into DIRECTORY, for an init container\n"
+    "       skiffd launch FILE          serve with the settings of a file, for `skiff --driver docker`\n"
+    "       skiffd relay PORT           connect standard input and output to a port of 127.0.0.1\n"
     "       skiffd version              print the version\n"
     "       skiffd licenses             print the licenses of skiffd and of the libraries in it\n"
     "\n";
@@ -47,13 +51,15 @@ int usage_error(const skiff::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
+  const std::string_view word = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
+  // Before anything is changed that the program in its place would take for its own start.
+  if (word == "launch") return launch(arguments.subspan(1));
   const auto inherited = defend_process();
   if (!inherited) {
     std::fprintf(stderr, "skiffd: %s\n", inherited.error().message.c_str());
     return 1;
   }
-  std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
-  const std::string_view word = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
   if (word == "version" || word == "--version") {
     std::printf("skiffd %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
     return 0;
@@ -63,6 +69,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (word == "install") return install(arguments.subspan(1));
+  if (word == "relay") return relay(arguments.subspan(1));
   const bool health = word == "health";
   if (health) arguments = arguments.subspan(1);
   auto settings = read_settings(arguments, ::environ, look_around());

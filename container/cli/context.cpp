@@ -15,6 +15,7 @@
 #include "container/drivers/box/driver.hpp"
 #include "container/drivers/claims/driver.hpp"
 #include "container/drivers/direct/driver.hpp"
+#include "container/drivers/docker/driver.hpp"
 #include "container/drivers/local/driver.hpp"
 #include "container/drivers/pods/driver.hpp"
 #include "container/drivers/serve/driver.hpp"
@@ -110,6 +111,10 @@ Result<std::unique_ptr<Driver>> Context::create_driver(std::string_view name) {
   if (name == "box") {
     SKIFF_TRY(auto state, StateDirectory::open({}));
     return std::make_unique<BoxDriver>(executor_, std::move(state));
+  }
+  if (name == "docker") {
+    SKIFF_TRY(auto state, StateDirectory::open({}));
+    return std::make_unique<DockerDriver>(executor_, std::move(state));
   }
   if (name == "direct") {
     return DirectDriver::open(executor_, {.url = options_.url,

@@ -19,7 +19,7 @@ namespace skiff::container {
 struct ClusterOptions {
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
-  std::string default_image = "python:3.12-slim";
+  std::string default_image{kDefaultImage};
   std::string agent_image = {};  ///< image with skiffd for specs that name none; no image is published
   /// Longest time for which signing keys are used without reading them again. Another process may have created a new
   /// key, and removed unused ones.

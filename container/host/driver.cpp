@@ -70,26 +70,35 @@ Sandbox damaged(std::string name, std::string_view driver, const Error& error) {
 HostDriver::HostDriver(std::string_view name, StateDirectory state)
     : name_{name}, state_{std::move(state)}, records_{state_.path() / name} {}
 
-Sandbox HostDriver::describe(const HostRecord& record) const {
+Task<bool> HostDriver::lives(HostRecord record) {
+  co_return is_alive(record.process());
+}
+
+Task<Sandbox> HostDriver::look_at(HostRecord record) {
+  const bool runs = co_await lives(record);
+  co_return describe(record, runs);
+}
+
+Sandbox HostDriver::describe(const HostRecord& record, bool runs) const {
   Sandbox sandbox{.name = record.name,
                   .id = record.id,
                   .driver = std::string{name_},
                   .state = SandboxState::running,
                   .reason = {},
                   .owner = record.owner,
-                  .image = {},
+                  .image = record.container ? record.container->image : std::string{},
                   .labels = record.labels,
                   .created_at = record.created_at,
                   .expires_at = {},
                   .address = {},
                   .details = {{"folder", records_.root(record.name)}, {"log", records_.log(record.name)}}};
-  const std::string which = "skiffd (process " + std::to_string(record.pid) + ")";
+  const std::string which = record.container ? "its container" : "skiffd (process " + std::to_string(record.pid) + ")";
   if (record.stopped) {
     sandbox.state = SandboxState::stopped;
-  } else if (record.has_answered() && is_alive(record.process())) {
+  } else if (record.has_answered() && runs) {
     if (record.expires_ms) sandbox.expires_at = rfc3339(WallTime{milliseconds{*record.expires_ms}});
     sandbox.address = record.address();
-    sandbox.details["pid"] = std::to_string(record.pid);
+    if (record.pid > 0) sandbox.details["pid"] = std::to_string(record.pid);
     for (const auto& [port, address] : record.dialect_addresses) sandbox.details[port] = address;
   } else if (FileLock::is_held(records_.lock_file(), record.name)) {
     sandbox.state = SandboxState::creating;
@@ -106,18 +115,18 @@ Sandbox HostDriver::describe(const HostRecord& record) const {
     sandbox.was_broken = true;
     sandbox.reason = end ? which + " was ended: " + end->why : which + " was killed, or the machine was restarted";
     // An agent that ended by itself has ended its commands.
-    sandbox.may_run_on = !end && record.boot == boot_id();
+    sandbox.may_run_on = !end && !record.container && record.boot == boot_id();
   }
   describe_more(record, sandbox);
   return sandbox;
 }
 
-Result<HostRecord> HostDriver::running(std::string_view name) const {
+Task<Result<HostRecord>> HostDriver::running(std::string name) {
   auto record = records_.load(name);
-  if (!record) return record;
-  const Sandbox sandbox = describe(*record);
-  if (sandbox.state == SandboxState::running) return record;
-  return std::unexpected{not_running(sandbox)};
+  if (!record) co_return record;
+  const Sandbox sandbox = co_await look_at(*record);
+  if (sandbox.state == SandboxState::running) co_return record;
+  co_return std::unexpected{not_running(sandbox)};
 }
 
 Result<Endpoint> HostDriver::endpoint_of(const HostRecord& record, TokenGrant grant) {
@@ -131,8 +140,8 @@ Result<Endpoint> HostDriver::endpoint_of(const HostRecord& record, TokenGrant gr
   // If the agent is dead, another program may listen in its place and must not see a token.
   endpoint.client.dial = [this, record](milliseconds limit) -> Task<Result<protocol::Stream>> {
     return [](HostDriver* self, HostRecord of, milliseconds time) -> Task<Result<protocol::Stream>> {
-      if (!is_alive(of.process())) {
-        SKIFF_CO_TRY_VOID(self->running(of.name));
+      if (!co_await self->lives(of)) {
+        SKIFF_CO_TRY_VOID(co_await self->running(of.name));
         co_return fail(Errc::sandbox_not_running, "sandbox \"" + of.name + "\" was started again in the meantime",
                        "name");
       }
@@ -170,6 +179,7 @@ Task<Result<HostRecord>> HostDriver::start_agent(HostRecord record, int lock, mi
 }
 
 Task<Result<>> HostDriver::erase(std::string name) {
+  SKIFF_CO_TRY_VOID(co_await discard(name));
   auto directory = records_.directory(name);
   // Remove the record last: if this process is killed meanwhile, the sandbox can still be removed.
   auto removing = [directory, root = records_.root(name)] {
@@ -195,7 +205,7 @@ Task<Result<>> HostDriver::erase_unrecorded(std::string name) {
 }
 
 Task<Result<Sandbox>> HostDriver::bring_up(HostRecord record, int lock, milliseconds wait, Progress progress) {
-  progress(Phase::starting, "skiffd");
+  progress(Phase::starting, record.container ? record.container->image : "skiffd");
   Result<HostRecord> started = std::unexpected{Error{}};
   auto start = [&](this auto) -> Task<> { started = co_await start_agent(record, lock, wait); };
   co_await finally(std::move(start), [&](this auto) -> Task<> {
@@ -205,18 +215,18 @@ Task<Result<Sandbox>> HostDriver::bring_up(HostRecord record, int lock, millisec
   });
   if (!started) co_return std::unexpected{std::move(started.error())};
   progress(Phase::ready, "");
-  co_return describe(*started);
+  co_return describe(*started, true);
 }
 
 Task<Result<Sandbox>> HostDriver::create(SandboxSpec spec, Progress progress) {
   SKIFF_CO_TRY_VOID(check_name(spec.name));
   SKIFF_CO_TRY_VOID(check_size(spec));
-  if (!spec.image.empty()) {
+  if (!spec.image.empty() && !takes_images()) {
     co_return fail(
         Errc::invalid_field,
         "the " + std::string{name_} + " driver takes no image (\"" + spec.image +
             "\"): it runs the programs of this machine. Put -- before the command (skiff run -- COMMAND), or "
-            "use a cluster",
+            "use --driver docker or a cluster",
         "image");
   }
   HostRecord record{.name = spec.name,
@@ -252,7 +262,7 @@ Task<Result<Sandbox>> HostDriver::create(SandboxSpec spec, Progress progress) {
 
 Task<Result<Sandbox>> HostDriver::get(std::string name) {
   auto record = records_.load(name);
-  if (record) co_return describe(*record);
+  if (record) co_return co_await look_at(std::move(*record));
   if (is_damage(record.error())) co_return damaged(std::move(name), name_, record.error());
   co_return std::unexpected{std::move(record.error())};
 }
@@ -283,7 +293,7 @@ Task<Result<SandboxPage>> HostDriver::list(SandboxFilter filter) {
       continue;
     }
     if (!record && !filter.damaged) continue;
-    Sandbox sandbox = record ? describe(*record) : damaged(name, name_, record.error());
+    Sandbox sandbox = record ? co_await look_at(*record) : damaged(name, name_, record.error());
     // The whole directory belongs to one user, so every owner's list may contain a damaged sandbox.
     if (!record) sandbox.owner = filter.owner.value_or("");
     if (!matches(sandbox, filter)) continue;
@@ -311,7 +321,7 @@ Task<Result<Sandbox>> HostDriver::start(std::string name, milliseconds wait, Pro
   SKIFF_CO_TRY_VOID(records_.load(name));
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
   SKIFF_CO_TRY(auto record, records_.load(name));
-  if (!record.stopped && record.has_answered() && is_alive(record.process())) co_return describe(record);
+  if (!record.stopped && record.has_answered() && co_await lives(record)) co_return describe(record, true);
   if (auto ended = co_await end_all(record, milliseconds{0}); !ended) co_return std::unexpected{ended.error()};
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   co_return co_await bring_up(std::move(record), lock.descriptor(), wait, std::move(progress));
@@ -322,7 +332,7 @@ Task<Result<bool>> HostDriver::remove(std::string name, Removal how) {
   if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // Ask before taking the lock: a held lock makes the sandbox count as being created.
   auto seen = records_.load(name);
-  if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
+  if (seen && how.only_if && !how.only_if(co_await look_at(*seen))) co_return false;
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
   if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // If the record cannot be read or was never written, the agent is found by its directory.
@@ -343,7 +353,7 @@ Task<Result<bool>> HostDriver::remove(std::string name, Removal how) {
 Task<Result<Sandbox>> HostDriver::extend(std::string name, Lease lease, milliseconds wait) {
   SKIFF_CO_TRY_VOID(records_.load(name));
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, wait));
-  SKIFF_CO_TRY(auto record, running(name));
+  SKIFF_CO_TRY(auto record, co_await running(name));
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   nlohmann::json body = nlohmann::json::object();
@@ -355,7 +365,7 @@ Task<Result<Sandbox>> HostDriver::extend(std::string name, Lease lease, millisec
   if (lease.idle_ttl) record.idle_ttl = lease.idle_ttl;
   record.expires_ms = lease_end_ms(record.ttl);
   SKIFF_CO_TRY_VOID(records_.save(record));
-  co_return describe(record);
+  co_return describe(record, true);
 }
 
 Task<Result<>> HostDriver::set_label(std::string name, std::string label, std::string value) {
@@ -367,7 +377,7 @@ Task<Result<>> HostDriver::set_label(std::string name, std::string label, std::s
 }
 
 Task<Result<Endpoint>> HostDriver::endpoint(std::string name, TokenGrant grant) {
-  SKIFF_CO_TRY(auto record, running(name));
+  SKIFF_CO_TRY(auto record, co_await running(name));
   co_return endpoint_of(record, std::move(grant));
 }
 

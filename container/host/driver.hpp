@@ -57,6 +57,12 @@ class HostDriver : public Driver {
                                                                      std::chrono::milliseconds limit) = 0;
   /// Ends the agent and all processes that its commands have left. The record may have nothing but the name.
   [[nodiscard]] virtual Task<Result<>> end_all(HostRecord record, std::chrono::milliseconds grace) = 0;
+  /// True if the driver runs images, and not the programs of this machine.
+  [[nodiscard]] virtual bool takes_images() const noexcept { return false; }
+  /// Whether the agent of a record still runs.
+  [[nodiscard]] virtual Task<bool> lives(HostRecord record);
+  /// Removes what a sandbox has outside its directory, before the directory. Its record may be unreadable.
+  [[nodiscard]] virtual Task<Result<>> discard(std::string /*name*/) { co_return Result<>{}; }
   /// Adds the driver's own details to the description of a sandbox.
   virtual void describe_more(const HostRecord& /*record*/, Sandbox& /*sandbox*/) const {}
 
@@ -65,7 +71,7 @@ class HostDriver : public Driver {
   /// A thread for work that takes the disk's time.
   [[nodiscard]] BlockingPool& disk() noexcept { return disk_; }
   /// The record of a sandbox that runs now; else `sandbox_not_running`.
-  [[nodiscard]] Result<HostRecord> running(std::string_view name) const;
+  [[nodiscard]] Task<Result<HostRecord>> running(std::string name);
   [[nodiscard]] Result<Endpoint> endpoint_of(const HostRecord& record, TokenGrant grant);
   /// Checks the state directory and the programs.
   [[nodiscard]] std::vector<Check> examine_parts() const;
@@ -83,7 +89,8 @@ class HostDriver : public Driver {
   /// Removes the remains of a process that was killed before it wrote the record. The caller holds the lock of the
   /// name.
   [[nodiscard]] Task<Result<>> erase_unrecorded(std::string name);
-  [[nodiscard]] Sandbox describe(const HostRecord& record) const;
+  [[nodiscard]] Sandbox describe(const HostRecord& record, bool runs) const;
+  [[nodiscard]] Task<Sandbox> look_at(HostRecord record);
 
   /// True if the record is known to belong to another owner. Such a record is not read again for each list.
   [[nodiscard]] bool is_of_another(const std::string& name, const struct stat& now, const SandboxFilter& filter) const;

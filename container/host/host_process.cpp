@@ -52,10 +52,12 @@ std::vector<HostProcess> processes_with(std::string_view file, std::string_view 
   return found;
 }
 
-void reap(pid_t pid) {
-  // The process may be a child of this one, or of another.
-  while (::waitpid(pid, nullptr, WNOHANG) < 0 && errno == EINTR) {
+/// Takes note of the end of a process, if it was a child of this one. Returns its wait status.
+int reap(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) < 0 && errno == EINTR) {
   }
+  return status;
 }
 
 /// One process, held by a pidfd where the kernel has them, so that no signal can reach a later process with the same
@@ -159,6 +161,12 @@ Result<HostProcess> start_daemon(const Spawn& daemon) {
   return process_or_ended(*pid);
 }
 
+Task<std::optional<int>> child_end(HostProcess child, milliseconds limit) {
+  Watched watched{co_await boost::asio::this_coro::executor, child};
+  if (!co_await watched.ends_within(limit)) co_return std::nullopt;
+  co_return reap(child.pid);
+}
+
 Task<Result<>> end_process(HostProcess process, milliseconds grace) {
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   Watched watched{co_await boost::asio::this_coro::executor, process};
@@ -166,7 +174,7 @@ Task<Result<>> end_process(HostProcess process, milliseconds grace) {
     if (signal == SIGTERM && grace.count() == 0) continue;
     watched.send(signal);
     if (co_await watched.ends_within(signal == SIGTERM ? grace : kKillPatience)) {
-      reap(process.pid);
+      (void)reap(process.pid);
       co_return Result<>{};
     }
   }

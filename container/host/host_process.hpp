@@ -45,6 +45,10 @@ struct HostProcess {
 /// Starts a program that outlives this one.
 [[nodiscard]] Result<HostProcess> start_daemon(const Spawn& daemon);
 
+/// Waits until a child of this process has ended, and returns its wait status (waitpid(2)); nullopt if it still runs
+/// after `limit`.
+[[nodiscard]] Task<std::optional<int>> child_end(HostProcess child, std::chrono::milliseconds limit);
+
 /// Sends SIGTERM, then SIGKILL after `grace` (0: at once), and waits until the process has ended. `timeout` if it
 /// survives SIGKILL because it hangs in the kernel. The call cannot be cancelled: it always completes.
 [[nodiscard]] Task<Result<>> end_process(HostProcess process, std::chrono::milliseconds grace);

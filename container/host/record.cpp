@@ -26,6 +26,7 @@ void HostRecord::set_process(const HostProcess& process) {
 }
 
 std::string HostRecord::address() const {
+  if (container && container->is_closed()) return container->engine + ":" + container->id;
   return socket.empty() ? "http://127.0.0.1:" + std::to_string(port) : "unix:" + socket;
 }
 

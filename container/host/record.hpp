@@ -34,6 +34,46 @@ struct HostMount {
                  protocol::field("since_ns", &HostMount::since_ns, "Time before it was mounted", {.optional = true})};
 };
 
+/// The container of a sandbox that an engine hosts. Its options are applied when it is created.
+struct HostContainer {
+  std::string engine = {};  ///< program of the engine; empty until it is chosen
+  std::string id = {};      ///< id of the container; empty until it is created
+  bool is_podman = false;   ///< the engine is podman, whatever its program is called
+  std::string image = {};
+  std::string network = "open";  ///< "open", or "deny": it has no network
+  std::string run_as = {};       ///< as for --run-as
+  std::string seccomp = {};      ///< as for --seccomp
+  std::string pull_policy = {};  ///< as for --pull-policy
+  std::string workdir = {};
+  std::string entrypoint = {};                 ///< as for --entrypoint
+  std::uint64_t memory_bytes = 0;              ///< 0: not limited
+  std::uint64_t cpu_millis = 0;                ///< thousandths of a core; 0: not limited
+  std::int32_t most_processes = 0;             ///< 0: not limited
+  std::uint16_t agent_port = 0;                ///< port of the agent in the container
+  std::vector<std::string> named_limits = {};  ///< flags of the limits that the caller has named
+
+  /// True if no address of the container can be reached.
+  [[nodiscard]] bool is_closed() const { return network == "deny"; }
+
+  static constexpr auto fields = std::tuple{
+      protocol::field("engine", &HostContainer::engine, "Program of the engine"),
+      protocol::field("id", &HostContainer::id, "Id of the container"),
+      protocol::field("is_podman", &HostContainer::is_podman, "True: the engine is podman"),
+      protocol::field("image", &HostContainer::image, "Its image"),
+      protocol::field("network", &HostContainer::network, "Its network: open or deny"),
+      protocol::field("run_as", &HostContainer::run_as, "Its user"),
+      protocol::field("seccomp", &HostContainer::seccomp, "Its system calls"),
+      protocol::field("pull_policy", &HostContainer::pull_policy, "When its image is pulled"),
+      protocol::field("workdir", &HostContainer::workdir, "Directory where commands start"),
+      protocol::field("entrypoint", &HostContainer::entrypoint, "Command beside the agent"),
+      protocol::field("memory_bytes", &HostContainer::memory_bytes, "Its limit of memory"),
+      protocol::field("cpu_millis", &HostContainer::cpu_millis, "Its limit of processor time"),
+      protocol::field("most_processes", &HostContainer::most_processes, "Its limit of processes"),
+      protocol::field("agent_port", &HostContainer::agent_port, "Port of the agent in it"),
+      protocol::field("named_limits", &HostContainer::named_limits, "Limits that the caller has named"),
+  };
+};
+
 /// The record of a sandbox of this machine: its options and its process.
 struct HostRecord {
   using Milliseconds = std::chrono::milliseconds;
@@ -56,10 +96,11 @@ struct HostRecord {
   std::int32_t pid = 0;
   std::uint64_t started_ticks = 0;
   std::string boot;
-  std::uint32_t user = 0;               ///< of a box: the user on this machine that it runs as
-  std::uint32_t group = 0;              ///< of a box: its group
-  std::optional<HostMount> mount = {};  ///< of a box: its workspace
-  std::vector<HostMount> exposed = {};  ///< of a box: directories that it may read
+  std::uint32_t user = 0;                       ///< of a box: the user on this machine that it runs as
+  std::uint32_t group = 0;                      ///< of a box: its group
+  std::optional<HostMount> mount = {};          ///< of a box: its workspace
+  std::vector<HostMount> exposed = {};          ///< of a box: directories that it may read
+  std::optional<HostContainer> container = {};  ///< of the driver docker
 
   [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
   void set_process(const HostProcess& process);
@@ -95,6 +136,7 @@ struct HostRecord {
       protocol::field("group", &HostRecord::group, "Group that a box runs as", {.optional = true}),
       protocol::field("mount", &HostRecord::mount, "Directory that a box has as its workspace"),
       protocol::field("exposed", &HostRecord::exposed, "Directories that a box may read", {.optional = true}),
+      protocol::field("container", &HostRecord::container, "Container that an engine hosts"),
   };
 };
 

@@ -58,7 +58,7 @@ struct Removal {
 
 /// True for the drivers whose sandboxes, and the keys of a server for them, are files of this machine.
 [[nodiscard]] constexpr bool is_of_this_machine(std::string_view driver) noexcept {
-  return driver == "local" || driver == "box";
+  return driver == "local" || driver == "box" || driver == "docker";
 }
 
 /// A condition that the driver needs to work.
@@ -146,6 +146,11 @@ class Driver {
 
   /// Fails if its host can have no sandbox at all, with the reason and what to do. Not every driver can tell.
   [[nodiscard]] virtual Task<Result<>> check_host() { co_return Result<>{}; }
+
+  /// The log of a sandbox's agent, where the host has it; else nothing: `details` may name a file with it.
+  [[nodiscard]] virtual Task<Result<std::optional<std::string>>> agent_log(std::string /*name*/) {
+    co_return std::nullopt;
+  }
 
   /// Checks the conditions that the driver needs; never fails as a whole.
   [[nodiscard]] virtual Task<std::vector<Check>> examine() = 0;

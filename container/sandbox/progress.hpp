@@ -31,6 +31,8 @@ enum class FailureReason : std::uint8_t {
   not_ready,      ///< the time was over
   no_namespaces,  ///< this machine lets skiff isolate nothing
   no_overlay,     ///< a directory of this machine cannot be mounted
+  no_engine,      ///< no container engine answers
+  engine,         ///< the container engine refuses
 };
 
 [[nodiscard]] std::string_view reason_word(FailureReason reason) noexcept;

@@ -15,6 +15,9 @@
 
 namespace skiff::container {
 
+/// Image of a sandbox that names none, for the drivers that have images.
+inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
+
 /// How long a sandbox lives. The agent itself keeps both times, and ends in good order.
 struct Lease {
   std::optional<std::chrono::milliseconds> ttl = {};       ///< time from its start; empty: no limit

@@ -118,6 +118,9 @@ class TracedDriver final : public Driver {
   }
   [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
   Task<Result<>> check_host() override { return driver_->check_host(); }
+  Task<Result<std::optional<std::string>>> agent_log(std::string name) override {
+    return driver_->agent_log(std::move(name));
+  }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }
 

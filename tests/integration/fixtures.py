@@ -8,9 +8,11 @@ import pytest
 
 import boxes
 import driver_suite
+import engines
 import not_run
 import watchdogs
 from agent import Agent, binary
+from engines import by_docker, podman  # noqa: F401
 from launcher import DRIVER, Skiff
 from serving import Serving
 from stateful import SHELLS, Shell, shell_paths
@@ -93,10 +95,11 @@ def agent(start_agent):
 
 
 @pytest.fixture
-def skiff(tmp_path):
-    """The launcher, with a home of its own."""
+def skiff(tmp_path, request):
+    """The launcher, with a home of its own; with the driver docker if SKIFF_SUITE names its engine."""
     need_driver()
-    client = Skiff(tmp_path)
+    engine = os.environ.get("SKIFF_SUITE")
+    client = engines.launcher(engine, tmp_path, request) if engine else Skiff(tmp_path)
     yield client
     client.finish()
 

@@ -54,7 +54,7 @@ ARROWS = {
     "sessions/host": (("sessions/process",), "the machine or container around skiffd: memory guard, statistics, listening ports"),
 
     "runtime": ((ALL,), "skiffd: main, serving and the drain on SIGTERM, settings, activity (the lease and the idle time), the workload beside it, health, metrics"),
-    "runtime/process": (("runtime",), "the agent as a process: signals, its own limits, self-defence, secrets that lie open, installing itself, files that are read again, what its root directory lacks"),
+    "runtime/process": (("runtime",), "the agent as a process: signals, its own limits, self-defence, secrets that lie open, installing itself, a start with the settings of a file, a relay to its port, files that are read again, what its root directory lacks"),
     "runtime/auth": ((), "credentials, tokens, scopes, browser guard"),
     "runtime/reader": ((), "reading the log of a command for a client: its turn, its deadlines, the watch on the client; why a command did not start, and its exit code"),
     "runtime/api": (("runtime", "runtime/auth", "runtime/reader", "runtime/api/*", "runtime/api/files/search"), "the route table (files: `file_routes`, all others: `routes`), the way of a request through it, what handlers share; the handlers are in the rooms below"),
@@ -96,6 +96,7 @@ ARROWS = {
     "container/drivers/local": (("container/process", "container/agent", "container/sandbox", "container/trace", "container/host"), "the driver `local`: agents on this machine, not isolated"),
     "container/drivers/box": (("container/process", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/host"), "the driver `box`: the plan of a box, its namespaces, mounts and system calls, why a machine can have none"),
     "container/changes": (("container/host", "container/sandbox"), "what a sandbox has changed in a directory of this machine: compared, shown and applied"),
+    "container/drivers/docker": (("container/process", "container/kube/objects", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/host"), "the driver `docker`: the command lines of container engines, what they answer, connections into containers without a network"),
     "container/mcp": (("container/agent", "container/agent/*", "container/sandbox", "container/trace"), "sandboxes for clients of the Model Context Protocol"),
     "container/serve": (("container/kube/objects", "container/agent", "container/sandbox", "container/trace", "container/serve/*"), "`skiff serve`: the server, who may do what, a request's way through it"),
     "container/serve/keys": (("container/agent", "container/sandbox", "container/trace", "container/serve", "container/serve/gateway"), "API keys, accounts of the cluster, what a credential permits, limits of a key"),

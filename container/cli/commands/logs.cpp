@@ -119,6 +119,8 @@ class Logs final : public Invocation {
       const auto found = sandbox->details.find(key);
       return found == sandbox->details.end() ? std::string{} : found->second;
     };
+    SKIFF_CO_TRY(const auto host_log, co_await driver->agent_log(sandbox->name));
+    if (host_log) co_return show_text(*host_log);
     if (is_of_this_machine(sandbox->driver)) co_return show_file(detail("log"));
     if (detail("pod").empty()) {
       co_return fail(Errc::not_supported,
@@ -135,13 +137,16 @@ class Logs final : public Invocation {
     co_return 0;
   }
 
-  /// Prints a log file, whose lines have their times already.
   [[nodiscard]] Result<int> show_file(const std::string& path) const {
+    SKIFF_TRY(auto text, read_small_file(path, kLongestLog));
+    return show_text(text);
+  }
+
+  /// Prints the text of a log, whose lines have their times already.
+  [[nodiscard]] Result<int> show_text(std::string_view shown) const {
     if (previous_ || since_.count() > 0 || timestamps_) {
       return fail(Errc::invalid_field, "with this driver the log is a plain file: omit -p, --since and --timestamps");
     }
-    SKIFF_TRY(auto text, read_small_file(path, kLongestLog));
-    std::string_view shown{text};
     if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
     SKIFF_TRY_VOID(print(shown));
     return 0;

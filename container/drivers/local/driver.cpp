@@ -83,7 +83,7 @@ Task<Result<>> LocalDriver::end_all(HostRecord record, milliseconds grace) {
 }
 
 Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t port) {
-  SKIFF_CO_TRY(auto record, running(name));
+  SKIFF_CO_TRY(auto record, co_await running(name));
   std::string at = std::string{kThisHost} + ":" + std::to_string(port);
   // Many sandboxes share this machine's ports, so a dialect may listen on another port than its usual one.
   for (const DialectPort& known : ports_of_dialects(record.dialects).value_or(std::vector<DialectPort>{})) {

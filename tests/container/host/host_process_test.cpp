@@ -71,6 +71,18 @@ CO_TEST(HostProcess, IsKilledWhenItDoesNotListen) {
   EXPECT_FALSE(is_alive(daemon.process));
 }
 
+CO_TEST(HostProcess, AChildGivesItsStatus) {
+  const auto child = start_daemon({.argv = {"/bin/sh", "-c", "exit 3"}, .directory = "/", .is_daemon = true});
+  CO_ASSERT_TRUE(child.has_value());
+  const auto status = co_await child_end(*child, 60s);
+  CO_ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 3);
+  const auto sleeping = start_daemon({.argv = {"/bin/sleep", "1000"}, .directory = "/", .is_daemon = true});
+  CO_ASSERT_TRUE(sleeping.has_value());
+  EXPECT_FALSE((co_await child_end(*sleeping, 10ms)).has_value());
+  EXPECT_TRUE((co_await end_process(*sleeping, 0ms)).has_value());
+}
+
 CO_TEST(HostProcess, IsFoundByAnArgumentAndByAVariable) {
   const std::string id = new_id("s");
   const Daemon daemon = start("echo ready; exec sleep 1000 # " + id, {"PATH=/usr/bin:/bin", "MARK=" + id});

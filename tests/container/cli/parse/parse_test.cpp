@@ -103,7 +103,7 @@ TEST(Parse, TakesACommandWithoutTheDashesAsDockerDoes) {
 
 TEST(CommandTable, HasTheVariablesThatBothProgramsKnow) {
   // Whatever command has them: a shell has those of all.
-  std::set<std::string_view> there{"SKIFF_KUBECONFIG_DATA"};
+  std::set<std::string_view> there{"SKIFF_ENGINE", "SKIFF_KUBECONFIG_DATA"};
   for (const Command& command : commands()) {
     const auto invocation = command.make();
     Options options;
