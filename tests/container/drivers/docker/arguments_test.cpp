@@ -13,8 +13,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-HostRecord record_of(SandboxSpec spec) {
-  spec.name = "box";
+HostRecord record_of(const SandboxSpec& spec) {
   HostRecord record;
   record.name = "box";
   record.id = "s-1";
@@ -29,7 +28,7 @@ HostRecord record_of(SandboxSpec spec) {
 }
 
 TEST(CreateArguments, AreThoseOfAnIsolatedContainer) {
-  HostRecord record = record_of({.image = "example.org/image:1"});
+  HostRecord record = record_of({.name = "box", .image = "example.org/image:1"});
   ASSERT_TRUE(adapt_to(*record.container, {.memory = true, .cpu = true, .pids = true}).has_value());
   EXPECT_THAT(
       create_arguments(false, record, "state"),
@@ -42,7 +41,7 @@ TEST(CreateArguments, AreThoseOfAnIsolatedContainer) {
 }
 
 TEST(CreateArguments, FollowTheOptions) {
-  SandboxSpec spec{.labels = {{"example.org/team", "a"}, {"plain", "b"}}};
+  SandboxSpec spec{.name = "box", .labels = {{"example.org/team", "a"}, {"plain", "b"}}};
   spec.pod.network = "deny";
   spec.pod.run_as = "image";
   spec.pod.seccomp = "Unconfined";
@@ -94,7 +93,7 @@ TEST(PutInArguments, KeepTheOwnersOfTheArchive) {
 }
 
 TEST(LaunchPlan, HasTheSettingsOfTheAgent) {
-  SandboxSpec spec{.env = {{"A", "x\ny"}, {"SANDBOX_ID", "other"}}};
+  SandboxSpec spec{.name = "box", .env = {{"A", "x\ny"}, {"SANDBOX_ID", "other"}}};
   spec.pod.dialects = {"e2b"};
   spec.pod.entrypoint = "serve 'a b'";
   const auto text = launch_plan(record_of(spec), "key");
