@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -164,10 +166,22 @@ Result<std::string> Context::choose_driver() {
   auto where = cluster();
   if (where) return "pod";
   const bool is_named = names_a_cluster(options_) || !variable("SKIFF_KUBECONFIG_DATA").empty();
-  if (where.error().code == Errc::not_found && !is_named) return "box";
+  if (where.error().code == Errc::not_found && !is_named) return choose_driver_here();
   Error error = std::move(where.error());
   if (error.code == Errc::not_found) error.message += kAdvice;
   return std::unexpected{std::move(error)};
+}
+
+/// A sandbox that there is belongs to its driver. A new one is a container if it has an image, and else a box.
+Result<std::string> Context::choose_driver_here() const {
+  if (check_name(options_.sandbox)) {
+    SKIFF_TRY(const auto state, StateDirectory::open({}));
+    for (const char* driver : {"box", "docker"}) {
+      std::error_code ignored;
+      if (std::filesystem::exists(state.path() / driver / options_.sandbox, ignored)) return driver;
+    }
+  }
+  return image_.empty() ? "box" : "docker";
 }
 
 /// A command for a server must not run on the user's machine because of a forgotten variable.
@@ -231,6 +245,14 @@ Task<Result<int>> run_to_end(Context* context, Invocation* invocation, SettingsT
 
 void Context::tell_notice(const Driver& driver) const {
   if (!options_.quiet && !driver.notice().empty()) say(driver.notice());
+}
+
+void Context::tell_of_containers(const Driver& driver) {
+  if (options_.quiet || options_.driver != "auto" || driver.name() != "box") return;
+  const auto state = StateDirectory::open({});
+  std::error_code ignored;
+  if (!state || std::filesystem::is_empty(state->path() / "docker", ignored) || ignored) return;
+  if (!std::exchange(has_told_of_containers_, true)) say("for sandboxes in containers: --driver docker");
 }
 
 Task<Result<Endpoint>> Context::endpoint(std::string name, TokenGrant grant) {

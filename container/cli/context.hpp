@@ -37,6 +37,8 @@ class Context {
   [[nodiscard]] OfflineContext offline() const;
   /// Sets the agent image for specs that name none. Call it before `driver` and `cluster`.
   void set_agent_image(std::string image) { agent_image_ = std::move(image); }
+  /// The image of the sandbox that the command creates; it may be empty. Call it before `driver`.
+  void set_image(std::string image) { image_ = std::move(image); }
   /// The URL names the server that the command examines, and does not select the driver. Call it before `driver`.
   void set_examines_url() noexcept { examines_url_ = true; }
   /// Clients wait for the requests to the cluster, so report soon when it does not answer. Call it before `driver` and
@@ -48,6 +50,9 @@ class Context {
   [[nodiscard]] Task<> close();
   /// Prints the driver's notice to stderr.
   void tell_notice(const Driver& driver) const;
+
+  /// Tells on stderr if `auto` has chosen boxes and there are sandboxes of the driver docker, too.
+  void tell_of_containers(const Driver& driver);
 
   /// The endpoint of a running sandbox's agent. Only leases need the scope admin, and the driver handles them.
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant = {.scope = "read exec"});
@@ -66,6 +71,8 @@ class Context {
   [[nodiscard]] Result<> check_one_answer() const;
   /// The driver that `auto` selects.
   [[nodiscard]] Result<std::string> choose_driver();
+  /// The driver that `auto` selects when nothing names another machine.
+  [[nodiscard]] Result<std::string> choose_driver_here() const;
   [[nodiscard]] Result<std::unique_ptr<Driver>> create_driver(std::string_view name);
   [[nodiscard]] Result<std::unique_ptr<Driver>> create_served_driver() const;
 
@@ -74,8 +81,10 @@ class Context {
   Signals& signals_;
   TraceParent trace_;
   std::string agent_image_;
+  std::string image_;
   bool examines_url_ = false;
   bool serves_others_ = false;
+  bool has_told_of_containers_ = false;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };

@@ -22,6 +22,16 @@ def test_a_container_has_the_agent_as_its_first_process(skiff):
     assert list(skiff.containers().values()) == [made["details"]["container"]]
 
 
+def test_a_sandbox_with_an_image_is_a_container_if_no_driver_is_named(skiff):
+    auto = {"SKIFF_DRIVER": "auto", "SKIFF_IMAGE": ""}
+    made = skiff.json("up", "demo", "-q", "--image", engines.IMAGE, env=auto)
+    assert made["driver"] == "docker"
+    assert skiff("exec", "demo", "--", "echo", "there", env=auto)[0] == "there\n"
+    assert "--driver docker" in skiff("ps", env=auto)[1]
+    skiff("rm", "demo", "-q", env=auto)
+    assert skiff.names() == []
+
+
 def test_it_has_no_rights(skiff):
     skiff.up()
     status = dict(line.split(":\t") for line in skiff.sh("cat /proc/self/status").splitlines() if ":\t" in line)

@@ -197,6 +197,7 @@ class Ps final : public Invocation {
 
   Task<Result<Found>> look_in(Context* context) {
     SKIFF_CO_TRY(auto driver, co_await context->driver());
+    if (names_.empty()) context->tell_of_containers(*driver);
     Task<Result<SandboxPage>> looking = names_.empty() ? list(context, driver) : get_named(driver);
     SKIFF_CO_TRY(auto page, co_await std::move(looking));
     Found found{.items = {}, .next = std::move(page.next)};

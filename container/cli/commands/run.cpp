@@ -61,6 +61,7 @@ class Run final : public Invocation {
     spec.is_one_shot = !is_kept;
     if (!is_kept && !spec.lease.idle_ttl) spec.lease.idle_ttl = kOrphanTime;
     if (dry_run_.asks_nobody()) co_return with_note(context, print_offline_manifest(context, std::move(spec)));
+    context.set_image(spec.image);
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     if (dry_run_.is_wanted()) {
       auto printed = co_await print_manifest(&context, std::move(spec), false);

@@ -39,6 +39,7 @@ class Up final : public Invocation {
     const std::string name = arguments.words.empty() ? create_name("box-") : arguments.words.front();
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
     if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(spec));
+    context.set_image(spec.image);
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(spec), false);
     context.tell_notice(*driver);

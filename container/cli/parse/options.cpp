@@ -37,13 +37,13 @@ std::vector<Setting> option_rows(Options& options) {
            setting::Choice{&options.driver, {"auto", "pod", "claim", "box", "docker", "local", "direct", "serve"}},
        .value = "DRIVER",
        .group = kGroup,
-       .help =
-           "What hosts the sandboxes. pod: Pods of any cluster. claim: agent-sandbox. box: isolated "
-           "processes on this machine. docker: containers of docker, podman or nerdctl, or of the one that "
-           "SKIFF_ENGINE names. local: processes on this machine, without isolation. direct: the skiffd at "
-           "--url, under any NAME. serve: the `skiff serve` at "
-           "--url. auto: direct if you give --url, a token or key for it and no flag of a cluster, or serve if you "
-           "give --url and an API key; otherwise pod if a cluster is configured, or box. auto never chooses local."},
+       .help = "What hosts the sandboxes. pod: Pods of any cluster. claim: agent-sandbox. box: isolated "
+               "processes on this machine. docker: containers of docker, podman or nerdctl, or of the one that "
+               "SKIFF_ENGINE names. local: processes on this machine, without isolation. direct: the skiffd at "
+               "--url, under any NAME. serve: the `skiff serve` at --url. auto: direct if you give --url, a token or "
+               "key for it and no flag of a cluster, or serve if you give --url and an API key; otherwise pod if a "
+               "cluster is configured; without one docker for a sandbox with --image, or box. auto never "
+               "chooses local."},
       {.flag = "output",
        .environment = "SKIFF_OUTPUT",
        .target = setting::Choice{&options.output, {"table", "json", "yaml", "name", "wide", "jsonpath="}},

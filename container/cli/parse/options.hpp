@@ -16,6 +16,7 @@ struct Options {
   std::string config;
   bool quiet = false;
   bool log_requests = false;
+  std::string sandbox = {};  ///< the first sandbox that the command line names; no flag sets it
 
   // A running agent, or a `skiff serve`.
   std::string url = {};

@@ -71,6 +71,19 @@ Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& 
 }
 
 /// A command line to run begins with the first word that is not skiff's, as with docker, with or without a `--`.
+/// The first sandbox that the words name, by NAME or NAME:PATH; empty if none does.
+std::string first_sandbox(const Command& command, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && !command.words.empty(); ++i) {
+    const WordKind kind = command.words[std::min(i, command.words.size() - 1)].kind;
+    if (kind == WordKind::sandbox) return words[i];
+    const bool is_path = kind == WordKind::remote_path || kind == WordKind::any_path;
+    if (const std::size_t colon = words[i].find(':'); is_path && colon != std::string::npos) {
+      return words[i].substr(0, colon);
+    }
+  }
+  return {};
+}
+
 std::size_t most_words(const Command& command) {
   return command.rest == Rest::required ? command.words.size() : SettingsTable::kAnyNumber;
 }
@@ -282,6 +295,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   SKIFF_TRY_VOID(leave_kinds_out(*parsed.command, given->words));
   SKIFF_TRY_VOID(check_words(*parsed.command, *given));
   parsed.arguments = std::move(*given);
+  parsed.options.sandbox = first_sandbox(*parsed.command, parsed.arguments.words);
   if (parsed.options.owner.empty()) parsed.options.owner = default_owner();
   return parsed;
 }

@@ -28,7 +28,8 @@ constexpr std::string_view kOfContainer =
 /// The drivers with which to go on without a box, one a line. Nobody gets the last one without naming it.
 std::string other_drivers(const Circumstances& here) {
   return here.is_container ? "in this container, with no more isolation than it gives: --driver local"
-                           : "without isolation, as you: --driver local";
+                           : "in a container of docker, podman or nerdctl: --driver docker --image IMAGE\n"
+                             "without isolation, as you: --driver local";
 }
 
 std::string kernel_file(const char* path) {

@@ -52,6 +52,7 @@ class Mcp final : public Invocation {
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
     spec.is_one_shot = true;
     if (!spec.lease.idle_ttl) spec.lease.idle_ttl = kAbandonedTime;
+    context.set_image(spec.image);
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     SKIFF_CO_TRY(auto input, standard_input());
     BlockingPool pool{"skiff-stdin", 1};

@@ -195,6 +195,21 @@ TEST(Parse, KnowsTheUserAndTheDirectoryOfACommand) {
   EXPECT_TRUE(parse_words({"run", "-u", "1000", "--workdir", "/srv", "-w", "sub", "alpine", "ls"}));
 }
 
+TEST(Parse, KnowsTheFirstSandboxThatIsNamed) {
+  const std::vector<std::pair<std::vector<const char*>, std::string>> cases{{{"exec", "demo", "--", "ls"}, "demo"},
+                                                                            {{"cp", "file", "demo:dir"}, "demo"},
+                                                                            {{"cp", "demo:dir", "."}, "demo"},
+                                                                            {{"rm", "one", "two"}, "one"},
+                                                                            {{"ps"}, ""},
+                                                                            {{"exec", "pod/demo", "--", "ls"}, "demo"},
+                                                                            {{"doctor"}, ""}};
+  for (const auto& [words, sandbox] : cases) {
+    const auto parsed = parse_words(words);
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
+    EXPECT_EQ(parsed->options.sandbox, sandbox) << words.front();
+  }
+}
+
 TEST(Parse, LeavesKindsOut) {
   using Words = std::vector<std::string>;
   const auto words = [](std::vector<const char*> typed) {
