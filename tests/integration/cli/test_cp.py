@@ -164,10 +164,11 @@ def test_an_archive_goes_by_stdin_and_stdout(skiff, box):
 
 # --- where it goes: links are followed, as by cp ---
 
-def links(top):
+def links(top, seen_as=None):
+    """Links in a directory that whoever follows them knows by another path."""
     (top / "releases/7").mkdir(parents=True)
     (top / "current").symlink_to("releases/7")
-    (top / "absolute").symlink_to(top / "releases/7")
+    (top / "absolute").symlink_to(f"{seen_as or top}/releases/7")
     (top / "twice").symlink_to("current")
     (top / "dotfile").write_text("old\n")
     (top / "config").symlink_to("dotfile")
@@ -189,7 +190,7 @@ DESTINATIONS = {
 def test_a_link_at_the_destination_is_followed(skiff, box, to, way):
     top = skiff.root() if way == "in" else skiff.work / "here"
     top.mkdir(exist_ok=True)
-    links(top)
+    links(top, skiff.workdir() if way == "in" else None)
     before = {path.name: os.readlink(path) for path in top.iterdir() if path.is_symlink()}
     source = skiff.work if way == "in" else skiff.root()
     (source / "new").write_text("new\n")
@@ -206,7 +207,7 @@ def test_a_directory_goes_into_the_one_that_a_link_leads_to(skiff, box, way):
     top = skiff.root() if way == "in" else skiff.work / "here"
     source = skiff.work if way == "in" else skiff.root()
     top.mkdir(exist_ok=True)
-    links(top)
+    links(top, skiff.workdir() if way == "in" else None)
     (source / "tree").mkdir()
     (source / "tree/file").write_text("x")
     for words, place in ((("tree", "current"), "releases/7/tree/file"), (("tree/.", "current"), "releases/7/file")):
@@ -219,7 +220,7 @@ def test_a_directory_goes_into_the_one_that_a_link_leads_to(skiff, box, way):
 def test_a_copy_to_a_broken_link_or_a_pipe_is_refused(skiff, box, way, to):
     top = skiff.root() if way == "in" else skiff.work / "here"
     top.mkdir(exist_ok=True)
-    links(top)
+    links(top, skiff.workdir() if way == "in" else None)
     os.mkfifo(top / "pipe")
     ((skiff.work if way == "in" else skiff.root()) / "new").write_text("new\n")
     err = skiff("cp", *(("new", f"box:{to}") if way == "in" else ("box:new", f"here/{to}")), status=125)[1]

@@ -53,7 +53,7 @@ def test_a_skiff_that_was_killed_in_the_middle_leaves_what_gc_finds(skiff):
     until(lambda: (skiff.root() / "began").exists(), what="the setup")
     process.kill()
     process.communicate()
-    skiff.change_record(port=0)  # as if it had been killed before it knew the port
+    skiff.change_record(port=0, socket="")  # as if it had been killed before it knew the address
     sandbox = skiff.json("ps")["items"][0]
     assert sandbox["state"] == "failed"
     skiff("gc")

@@ -5,6 +5,7 @@ import os
 import signal
 
 import proc
+from launcher import DRIVER
 from waiting import until
 
 
@@ -61,8 +62,8 @@ def test_an_agent_that_was_killed_is_reported_and_started_again(skiff):
     skiff("exec", "box", "--mode", "background", "--", "sh", "-c", "setsid sleep 1000")
     until(lambda: any("sleep 1000" in line for line in skiff.processes().values()), what="the daemon")
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not proc.alive(pid), what="its end")
-    sandbox = skiff.json("ps")["items"][0]
+    # The last thread of a box's process 1 ends all others before it ends itself.
+    sandbox = until(lambda: (found := skiff.json("ps")["items"][0])["state"] != "running" and found, what="its end")
     assert sandbox["state"] == "failed" and "was killed" in sandbox["reason"]
     err = skiff("exec", "box", "--", "true", status=125)[1]
     assert "was killed" in err and "skiff start box" in err
@@ -88,8 +89,9 @@ def test_start_shows_the_error_of_an_agent_that_does_not_start(skiff):
     skiff.change_record(ttl_ms=10**11)  # more than it takes
     err = skiff("start", "box", status=125)[1]
     assert "--ttl" in err and "a time from" in err
-    skiff.root().rmdir()
-    assert str(skiff.root()) in skiff("start", "box", status=125)[1]
+    if DRIVER == "local":
+        skiff.root().rmdir()
+        assert str(skiff.root()) in skiff("start", "box", status=125)[1]
     assert not skiff.processes()
 
 

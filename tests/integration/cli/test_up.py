@@ -33,7 +33,7 @@ def test_a_sandbox_outlives_the_skiff_that_made_it(skiff):
 
 def test_only_the_user_may_read_skiffs_state(skiff):
     skiff.up()
-    for folder in (skiff.state / "skiff", skiff.sandboxes, skiff.sandboxes / "box", skiff.root()):
+    for folder in (skiff.state / "skiff", skiff.sandboxes, skiff.sandboxes / "box", skiff.sandboxes / "box/root"):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
     for file in (skiff.state / "skiff/signing-key.pem", skiff.sandboxes / "box/record.json", skiff.sandboxes / "box/skiffd.log"):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
