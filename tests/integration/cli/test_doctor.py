@@ -38,6 +38,15 @@ def test_the_doctors_advice_helps_where_the_key_is_damaged(skiff):
     assert skiff.json("doctor")["passed"]
 
 
+def test_a_profile_for_apparmor_is_printed_for_a_program_of_root_alone(skiff, tmp_path):
+    """One that somebody can replace would hold for every program that is put there."""
+    beside = tmp_path / "skiff"
+    shutil.copy(skiff.program, beside)
+    skiff.command[-1] = str(beside)
+    out, err = skiff("doctor", "--apparmor", status=125)
+    assert out == "" and "can be written to by others than root" in err and f"`sudo install {beside} {tmp_path}/skiffd /usr/local/bin`" in err
+
+
 def test_doctor_asks_the_agents_that_run(skiff):
     agents = lambda: [item for item in skiff.json("doctor")["items"] if item["what"] == "agents"]
     assert agents()[0]["detail"].startswith("0 asked")
