@@ -60,7 +60,7 @@ class TreeCheck {
       SKIFF_TRY(auto got, reader.next(name));
       if (!got || found_) return {};
       const std::string inner{name.name};
-      const std::string inner_path = path + "/" + inner;
+      const std::string inner_path = std::string{path}.append("/").append(inner);
       if (::fstatat(directory.get(), inner.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT) continue;
         return std::unexpected{system_error(errno, "stat " + fs::in_quotes(inner_path))};

@@ -41,7 +41,7 @@ Result<std::size_t> read_block(int file, off_t at, std::span<char> into) {
 
 }  // namespace
 
-Result<bool> has_same_bytes(int one, int other, std::stop_token stop) {
+Result<bool> has_same_bytes(int one, int other, const std::stop_token& stop) {
   const auto blocks = std::make_unique_for_overwrite<char[]>(2 * kComparedBlock);
   const std::span<char> first{blocks.get(), kComparedBlock};
   const std::span<char> second{blocks.get() + kComparedBlock, kComparedBlock};

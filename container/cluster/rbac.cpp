@@ -175,6 +175,8 @@ std::vector<Row> create_table() {
       {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
       {"files", with(pod_use, {&kProxyPut, &kProxyPatch, &kProxyDelete}),
        with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
+      {"changes", {&kNone}, {&kNone}},
+      {"apply", {&kNone}, {&kNone}},
       {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
       {"token", pod_use, claim_use},

@@ -8,7 +8,6 @@ namespace {
 
 constexpr auto kForeignCommands = std::to_array<ForeignCommand>({
     {"annotate", "skiff up NAME --annotation NAME=VALUE: annotations are set at creation"},
-    {"apply", "skiff manifest NAME | kubectl apply -f -"},
     {"auth", "skiff doctor, or skiff rbac"},
     {"build", "docker build, and then skiff up NAME --image IMAGE"},
     {"cluster-info", "skiff doctor"},
@@ -17,7 +16,7 @@ constexpr auto kForeignCommands = std::to_array<ForeignCommand>({
     {"create", "skiff up NAME"},
     {"debug", "skiff shell NAME"},
     {"destroy", "skiff rm NAME"},
-    {"diff", "skiff manifest NAME | kubectl diff -f -"},
+    {"diff", "skiff changes NAME, or skiff manifest NAME | kubectl diff -f -"},
     {"edit", "skiff network NAME, or skiff extend NAME"},
     {"events", "skiff describe NAME"},
     {"expose", "skiff up NAME --service KIND --port PORT"},
@@ -75,6 +74,7 @@ constexpr auto kForeignFlags = std::to_array<ForeignFlag>({
     {"rm", "--cascade", "its objects are always removed with it: omit it"},
     {"rm", "--volumes,-v", "its volumes are always removed with it: omit it"},
     {"cp", "--recursive,--archive,-r,-R,-a", "directories are always copied completely, with their modes: omit it"},
+    {"apply", "--filename,-f", "use kubectl apply with what skiff manifest NAME prints"},
     {"top", "--no-stream", "the list is printed only once anyway: omit it"},
     {"top", "--containers", "a sandbox has one container: omit it"},
     {{}, "--verbose,--v,-v", "use --log-requests to log requests to the API server"},

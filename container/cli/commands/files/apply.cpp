@@ -28,8 +28,8 @@ class ApplyChanges final : public Invocation {
     SKIFF_CO_TRY(auto mount, co_await driver->layer(arguments.words.at(0)));
     SKIFF_CO_TRY(auto paths, relative_paths(mount, {arguments.words.begin() + 1, arguments.words.end()}));
     changes::Applied applied;
-    SKIFF_CO_TRY_VOID(
-        co_await run_on_files(&context, [&](std::stop_token stop) { return apply(mount, paths, stop, applied); }));
+    SKIFF_CO_TRY_VOID(co_await run_on_files(
+        &context, [&](const std::stop_token& stop) { return apply(mount, paths, stop, applied); }));
     nlohmann::json items = nlohmann::json::array();
     std::string lines;
     std::string names;

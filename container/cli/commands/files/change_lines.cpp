@@ -104,7 +104,7 @@ int tell_left_out(const std::vector<changes::LeftOut>& left_out) {
   return left_out.empty() ? 0 : 1;
 }
 
-Result<std::vector<std::string>> relative_paths(const MountedLayer& mount, std::vector<std::string> words) {
+Result<std::vector<std::string>> relative_paths(const MountedLayer& mount, const std::vector<std::string>& words) {
   std::vector<std::string> paths;
   for (const std::string& word : words) {
     SKIFF_TRY(auto path, blaming("PATH", changes::relative_path(mount, word)));
@@ -113,7 +113,7 @@ Result<std::vector<std::string>> relative_paths(const MountedLayer& mount, std::
   return paths;
 }
 
-Task<Result<>> run_on_files(Context* context, std::function<Result<>(std::stop_token)> work) {
+Task<Result<>> run_on_files(Context* context, std::function<Result<>(const std::stop_token&)> work) {
   std::stop_source stop;
   int signal = 0;
   context->signals().relay_to([&](int number) {

@@ -27,9 +27,9 @@ void put_bytes(nlohmann::json& object, const std::string& key, const std::string
 
 /// Paths that the user names, relative to the mounted directory.
 [[nodiscard]] Result<std::vector<std::string>> relative_paths(const MountedLayer& mount,
-                                                              std::vector<std::string> words);
+                                                              const std::vector<std::string>& words);
 
 /// Runs work on files on a thread of its own. A signal asks it to stop.
-[[nodiscard]] Task<Result<>> run_on_files(Context* context, std::function<Result<>(std::stop_token)> work);
+[[nodiscard]] Task<Result<>> run_on_files(Context* context, std::function<Result<>(const std::stop_token&)> work);
 
 }  // namespace skiff::container

@@ -32,7 +32,7 @@ class ShowChanges final : public Invocation {
     SKIFF_CO_TRY(auto paths, relative_paths(mount, {arguments.words.begin() + 1, arguments.words.end()}));
     Shown shown;
     SKIFF_CO_TRY_VOID(
-        co_await run_on_files(&context, [&](std::stop_token stop) { return look(mount, paths, stop, shown); }));
+        co_await run_on_files(&context, [&](const std::stop_token& stop) { return look(mount, paths, stop, shown); }));
     const nlohmann::json value{
         {"directory", mount.directory}, {"items", std::move(shown.items)}, {"left_out", left_out_json(shown.left_out)}};
     if (diff_ && context.options().output == "table" && !prints_to_terminal()) {
@@ -63,7 +63,7 @@ class ShowChanges final : public Invocation {
         item["conflict"] = conflict->detail;
         line += "  (conflict: " + printable(conflict->detail) + ")";
       }
-      line += "\n";
+      line += '\n';
       if (diff_) {
         auto diff = changes::text_diff(workspace, change);
         if (!diff) {
