@@ -1,6 +1,7 @@
 """The driver docker with programs in an engine's place that fail, lie or hang: it says what they said, and leaves nothing."""
 
 import os
+import signal
 
 import pytest
 
@@ -110,6 +111,19 @@ def test_an_engine_that_hangs_is_ended(skiff, engine, tmp_path):
     assert process.returncode == 125 and "`docker create` did not end within 1 s" in err
     pid = int((tmp_path / "pid").read_text())
     until(lambda: not os.path.exists(f"/proc/{pid}"))
+
+
+def test_a_sandbox_of_an_engine_that_was_uninstalled_can_be_removed(skiff, engine, tmp_path):
+    env = {**engine(create=f"echo $$ > {tmp_path}/pid; exec sleep 1000"), "SKIFF_ENGINE": str(tmp_path / "bin/docker")}
+    process = skiff.start("up", "box", "-q", env=env)
+    until((tmp_path / "pid").exists)
+    process.kill()
+    process.communicate()
+    until(lambda: (tmp_path / "pid").read_text().endswith("\n"))
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    (tmp_path / "bin/docker").unlink()
+    assert skiff.names() == ["box"]
+    skiff("rm", "box", "-q", env=env)
 
 
 def test_a_list_with_strange_lines_is_read(skiff, engine, tmp_path):

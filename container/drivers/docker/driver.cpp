@@ -56,6 +56,11 @@ std::unexpected<Error> refused(const Error& error) {
       bring_up_failure(is_late ? FailureReason::not_ready : reason_of_refusal(error), error.message)};
 }
 
+/// True if there is no container because the engine has none, or is not installed any more.
+bool is_absent(const Error& error) {
+  return docker::says_no_such_container(error) || error.code == Errc::not_found;
+}
+
 Error removed_by_others(const std::string& name) {
   return bring_up_failure(FailureReason::engine, "the container of sandbox \"" + name +
                                                      "\" was removed by another program, and its files with it: "
@@ -196,7 +201,7 @@ Task<Result<>> DockerDriver::end_all(HostRecord record, milliseconds grace) {
   auto stopped = co_await Engine{record.container->engine}.call(
       {.arguments = {"stop", "-t", std::to_string(seconds.count()), record.container->id},
        .limit = grace + kStopSlack});
-  if (!stopped && !docker::says_no_such_container(stopped.error())) co_return std::unexpected{stopped.error()};
+  if (!stopped && !is_absent(stopped.error())) co_return std::unexpected{stopped.error()};
   co_return Result<>{};
 }
 
@@ -215,12 +220,14 @@ Task<Result<>> DockerDriver::discard(std::string name) {
   Result<Engine> found = Engine{record ? record->container->engine : std::string{}};
   if (!record) found = co_await engine();
   SKIFF_CO_TRY(auto with, std::move(found));
-  SKIFF_CO_TRY(auto all, co_await containers(with));
+  auto all = co_await containers(with);
+  if (!all && is_absent(all.error())) co_return Result<>{};
+  if (!all) co_return std::unexpected{std::move(all.error())};
   listed_.reset();
-  for (const docker::ListedContainer& one : all) {
+  for (const docker::ListedContainer& one : *all) {
     if (one.name != name) continue;
     auto removed = co_await with.call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
-    if (!removed && !docker::says_no_such_container(removed.error())) co_return std::unexpected{removed.error()};
+    if (!removed && !is_absent(removed.error())) co_return std::unexpected{removed.error()};
   }
   co_return Result<>{};
 }
