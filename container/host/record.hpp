@@ -74,6 +74,19 @@ struct HostContainer {
   };
 };
 
+/// Limits of a sandbox of this machine. 0 stands for none, and for the driver's own limit of processes.
+struct HostLimits {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t cpu_thousandths = 0;  ///< of a core
+  std::uint64_t processes = 0;
+
+  static constexpr auto fields =
+      std::tuple{protocol::field("memory_bytes", &HostLimits::memory_bytes, "Memory", {.optional = true}),
+                 protocol::field("cpu_thousandths", &HostLimits::cpu_thousandths, "CPU, in thousandths of a core",
+                                 {.optional = true}),
+                 protocol::field("processes", &HostLimits::processes, "Processes and threads", {.optional = true})};
+};
+
 /// The record of a sandbox of this machine: its options and its process.
 struct HostRecord {
   using Milliseconds = std::chrono::milliseconds;
@@ -98,12 +111,17 @@ struct HostRecord {
   std::string boot;
   std::uint32_t user = 0;                       ///< of a box: the user on this machine that it runs as
   std::uint32_t group = 0;                      ///< of a box: its group
+  std::string network = {};                     ///< of a box: "open", or empty for none
+  std::int32_t router_pid = 0;                  ///< of a box with a network: the program that gives it one
+  std::uint64_t router_ticks = 0;               ///< start time of that program
   std::optional<HostMount> mount = {};          ///< of a box: its workspace
   std::vector<HostMount> exposed = {};          ///< of a box: directories that it may read
+  HostLimits limits = {};                       ///< of a box
   std::optional<HostContainer> container = {};  ///< of the driver docker
 
   [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
   void set_process(const HostProcess& process);
+  [[nodiscard]] HostProcess router() const { return {.pid = router_pid, .started_ticks = router_ticks, .boot = boot}; }
   /// Whether the agent that was started last has answered.
   [[nodiscard]] bool has_answered() const noexcept { return port != 0 || !socket.empty(); }
   /// Address of the agent, for people.
@@ -136,6 +154,11 @@ struct HostRecord {
       protocol::field("group", &HostRecord::group, "Group that a box runs as", {.optional = true}),
       protocol::field("mount", &HostRecord::mount, "Directory that a box has as its workspace"),
       protocol::field("exposed", &HostRecord::exposed, "Directories that a box may read", {.optional = true}),
+      protocol::field("network", &HostRecord::network, "Network of a box", {.optional = true}),
+      protocol::field("router_pid", &HostRecord::router_pid, "Pid of the program that gives it a network",
+                      {.optional = true}),
+      protocol::field("router_ticks", &HostRecord::router_ticks, "Start time of that program", {.optional = true}),
+      protocol::field("limits", &HostRecord::limits, "Limits of a box", {.optional = true}),
       protocol::field("container", &HostRecord::container, "Container that an engine hosts"),
   };
 };

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -147,6 +148,33 @@ Result<files::path> write_beside(const files::path& path, std::string_view text)
   return temporary;
 }
 
+/// True if the ids of this user namespace are those of the machine, so that a user who is not root is another one.
+bool has_all_users() {
+  std::istringstream map{read_small_file("/proc/self/uid_map", kLongestKeyFile).value_or("")};
+  std::uint64_t inner = 1, outer = 1, count = 0;
+  map >> inner >> outer >> count;
+  return inner == 0 && count == 0xffff'ffffU;
+}
+
+/// For root: whoever can replace a directory above the state chooses the files that root writes and removes.
+Result<> check_above(const files::path& directory) {
+  if (::geteuid() != 0 || !has_all_users()) return {};
+  files::path above;
+  for (const files::path& name : directory.parent_path()) {
+    above /= name;
+    struct stat found{};
+    if (::stat(above.c_str(), &found) != 0) return {};
+    const bool is_open = (found.st_mode & S_IWOTH) != 0 && (found.st_mode & S_ISVTX) == 0;
+    if (found.st_uid == 0 && !is_open) continue;
+    return fail(Errc::permission_denied,
+                "root's state would be in " + shown(directory) + ", and " +
+                    (is_open ? "every user" : "user " + std::to_string(found.st_uid)) + " can replace " + shown(above) +
+                    ": set XDG_STATE_HOME to a directory of root, as /var/lib, or do not run skiff as "
+                    "root");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StateDirectory> StateDirectory::open(std::string path) {
@@ -156,6 +184,9 @@ Result<StateDirectory> StateDirectory::open(std::string path) {
   std::error_code error;
   const files::path directory = files::absolute(path, error).lexically_normal();
   if (error) return std::unexpected{system_error(error.value(), "find " + shown(path))};
+  // The names on the way, and the directories that links among them lead to.
+  SKIFF_TRY_VOID(check_above(directory));
+  if (const files::path real = files::weakly_canonical(directory, error); !error) SKIFF_TRY_VOID(check_above(real));
   files::create_directories(directory.parent_path(), error);
   if (error) return std::unexpected{system_error(error.value(), "create " + shown(directory.parent_path()))};
   if (auto made = create_private_directory(directory); !made && made.error().code != Errc::already_exists) {

@@ -17,7 +17,7 @@ class StateDirectory {
  public:
   /// Opens `path`, or when that is empty $XDG_STATE_HOME/skiff, or ~/.local/state/skiff (XDG Base Directory
   /// Specification). A missing directory is created. Other users lose their access to it. A directory of another user
-  /// is refused.
+  /// is refused, and for root also one below a directory that another user can replace.
   [[nodiscard]] static Result<StateDirectory> open(std::string path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }

@@ -67,6 +67,12 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
                     std::string{driver.name()} + " use an image that has the tools",
                 "--expose");
   }
+  if (spec.pids != 0) {
+    return fail(Errc::invalid_field,
+                "--pids limits the processes of a sandbox of the driver box: with --driver " +
+                    std::string{driver.name()} + " the cluster or the engine limits them",
+                "--pids");
+  }
   if (spec.mount.empty()) return {};
   return fail(Errc::invalid_field,
               "--mount brings a directory of this machine into a sandbox of the driver box: with --driver " +

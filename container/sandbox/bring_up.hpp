@@ -23,7 +23,7 @@ struct BroughtUp {
   std::vector<std::string> differences = {};
 };
 
-/// `invalid_field` if the spec brings a directory of this machine in and the driver cannot.
+/// `invalid_field` if the spec brings a directory of this machine in, or limits processes, and the driver cannot.
 [[nodiscard]] Result<> check_mount(const SandboxSpec& spec, const Driver& driver);
 
 /// Creates a sandbox with any driver. When the setup fails, or the caller is cancelled, a new sandbox is removed.

@@ -9,9 +9,9 @@ namespace {
 
 // The words, in the order of the enums.
 constexpr std::array<std::string_view, 4> kPhases{"scheduling", "pulling", "starting", "ready"};
-constexpr std::array<std::string_view, 13> kReasons{
+constexpr std::array<std::string_view, 14> kReasons{
     "image_pull", "unschedulable", "quota",         "admission",  "crash_loop", "out_of_memory", "exited",
-    "no_agent",   "not_ready",     "no_namespaces", "no_overlay", "no_engine",  "engine"};
+    "no_agent",   "not_ready",     "no_namespaces", "no_network", "no_overlay", "no_engine",     "engine"};
 
 }  // namespace
 

@@ -30,6 +30,7 @@ enum class FailureReason : std::uint8_t {
   no_agent,       ///< no skiffd was found to start
   not_ready,      ///< the time was over
   no_namespaces,  ///< this machine lets skiff isolate nothing
+  no_network,     ///< the sandbox cannot have the network that it was to have
   no_overlay,     ///< a directory of this machine cannot be mounted
   no_engine,      ///< no container engine answers
   engine,         ///< the container engine refuses

@@ -44,6 +44,11 @@ struct SandboxSpec {
   std::string mount = {};
   std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
   bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
+  /// The caller has chosen `pod.memory`, `pod.cpu`, `pod.disk`.
+  bool names_memory = false;
+  bool names_cpu = false;
+  bool names_disk = false;
+  std::uint64_t pids = 0;  ///< most processes and threads, for the driver box; 0: the driver's own limit
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &SandboxSpec::name, "Name of the sandbox"),

@@ -68,6 +68,11 @@ std::vector<Setting> SpecFlags::rows() {
        .value = "DIR",
        .help = "Directory of this machine that a sandbox of the driver box may read, at its own path: tools such as "
                "~/.cargo, whose programs it finds if they are on your PATH."},
+      {.flag = "pids",
+       .target = setting::Count{&pids_, 0, 4'194'304},
+       .value = "N",
+       .help = "Most processes and threads of a sandbox of the driver box. 0: 4096.",
+       .shown_default = "4096"},
       {.flag = "label",
        .environment = "SKIFF_LABEL",
        .target = setting::List{&labels_},
@@ -93,7 +98,7 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "mount", "expose", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label", "mount", "expose", "pids", "ttl", "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -145,7 +150,11 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   spec.wait = wait_;
   spec.mount = mount_;
   spec.exposed = exposed_;
+  spec.pids = pids_;
   spec.names_network = std::ranges::count(given, "--network") > 0;
+  spec.names_memory = std::ranges::count(given, "--memory") > 0;
+  spec.names_cpu = std::ranges::count(given, "--cpu") > 0;
+  spec.names_disk = std::ranges::count(given, "--disk") > 0;
   SKIFF_TRY(spec.pod, pod_.options());
   // Without a name a template is wanted, and not a sandbox from one.
   const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();

@@ -32,6 +32,8 @@ constexpr int kFirstWithMoves = 2;
 constexpr int kFirstWithScopes = 6;
 constexpr int kRuleOfPath = 1;
 constexpr rlim_t kMostLocked = rlim_t{8} << 20U;  ///< bytes of memory that is never swapped
+constexpr rlim_t kMostInQueues = 819'200;         ///< bytes in POSIX message queues, as usual
+constexpr rlim_t kMostSignals = 8192;             ///< signals that wait for a program
 
 struct Ruleset {
   std::uint64_t files = 0;
@@ -103,7 +105,9 @@ bool drop_privileges() noexcept {
 bool set_limits(std::uint64_t most_processes) noexcept {
   // A core size of 1 makes the kernel call no handler in core_pattern (core(5)), which would run outside.
   return limit(RLIMIT_CORE, 1, 1) && limit(RLIMIT_RTPRIO, 0, 1) && limit(RLIMIT_NICE, 0, 1) &&
-         limit(RLIMIT_MEMLOCK, kMostLocked, 1) && (kernel_version() < 5014 || limit(RLIMIT_NPROC, most_processes, 2));
+         limit(RLIMIT_MEMLOCK, kMostLocked, 1) && limit(RLIMIT_MSGQUEUE, kMostInQueues, 2) &&
+         limit(RLIMIT_SIGPENDING, kMostSignals, 2) &&
+         (kernel_version() < 5014 || limit(RLIMIT_NPROC, most_processes, 2));
 }
 
 void leave_keyring() noexcept {

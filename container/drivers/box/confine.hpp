@@ -9,8 +9,9 @@ namespace skiff::container::box {
 /// new privileges by exec. Returns false with errno.
 [[nodiscard]] bool drop_privileges() noexcept;
 
-/// Sets the limits of the box, which no program in it can raise: processes (at most half of the user's own limit),
-/// memory that is never swapped, no scheduling in real time, no raised priority, and no handler for crashes. A kernel
+/// Sets the limits of the box, which no program in it can raise: processes, signals that wait and bytes in message
+/// queues (at most half of the user's own limit, because the user's counts have those of the box), memory that is
+/// never swapped, no scheduling in real time, no raised priority, and no handler for crashes. A kernel
 /// before 5.14 would count the user's processes outside, too, so they have no limit then.
 [[nodiscard]] bool set_limits(std::uint64_t most_processes) noexcept;
 

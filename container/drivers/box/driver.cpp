@@ -1,10 +1,13 @@
 #include "container/drivers/box/driver.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -16,6 +19,9 @@
 #include "base/kernel_features.hpp"
 #include "container/drivers/box/ids.hpp"
 #include "container/drivers/box/launch.hpp"
+#include "container/drivers/box/limits/groups.hpp"
+#include "container/drivers/box/limits/limits.hpp"
+#include "container/drivers/box/network/pasta.hpp"
 #include "container/drivers/box/support.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -26,10 +32,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTrialPatience{10'000};
 constexpr milliseconds kBetweenConnects{5};
+constexpr milliseconds kGroupPatience{5'000};
+constexpr milliseconds kBetweenLooks{5};
 
 /// An error that says why there can be no box, with what to do about it.
 std::unexpected<Error> no_box(const box::Refusal& refusal) {
-  const box::Reason reason = box::explain(refusal, box::look_around());
+  const box::Reason reason =
+      refusal.step == box::Step::network ? box::explain_network(refusal) : box::explain(refusal, box::look_around());
   std::string message = "a box can't be made: " + reason.why;
   std::string_view rest{reason.remedy};
   while (!rest.empty()) {
@@ -37,13 +46,45 @@ std::unexpected<Error> no_box(const box::Refusal& refusal) {
     message.append("\n  ").append(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  const bool is_overlay = refusal.step == box::Step::workspace;
-  return std::unexpected{
-      bring_up_failure(is_overlay ? FailureReason::no_overlay : FailureReason::no_namespaces, std::move(message))};
+  const FailureReason kind = refusal.step == box::Step::workspace ? FailureReason::no_overlay
+                             : refusal.step == box::Step::network ? FailureReason::no_network
+                                                                  : FailureReason::no_namespaces;
+  return std::unexpected{bring_up_failure(kind, std::move(message))};
 }
 
 bool lies_under(const std::filesystem::path& inner, const std::filesystem::path& outer) {
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+/// The kernel's own file systems: what is in them is this machine, and not files of the user.
+constexpr std::array kKernelFileSystems = std::to_array<std::uint32_t>({PROC_SUPER_MAGIC,
+                                                                        SYSFS_MAGIC,
+                                                                        CGROUP_SUPER_MAGIC,
+                                                                        CGROUP2_SUPER_MAGIC,
+                                                                        DEBUGFS_MAGIC,
+                                                                        TRACEFS_MAGIC,
+                                                                        SECURITYFS_MAGIC,
+                                                                        SELINUX_MAGIC,
+                                                                        SMACK_MAGIC,
+                                                                        AAFS_MAGIC,
+                                                                        BPF_FS_MAGIC,
+                                                                        BINFMTFS_MAGIC,
+                                                                        DEVPTS_SUPER_MAGIC,
+                                                                        EFIVARFS_MAGIC,
+                                                                        PSTOREFS_MAGIC,
+                                                                        NSFS_MAGIC,
+                                                                        RDTGROUP_SUPER_MAGIC,
+                                                                        0x62656570 /* configfs */,
+                                                                        0x65735543 /* fusectl */,
+                                                                        0x19800202 /* mqueue */,
+                                                                        0x67596969 /* rpc_pipefs */,
+                                                                        0x6e667364 /* nfsd */,
+                                                                        0xabba1974 /* xenfs */});
+
+bool is_of_the_kernel(const std::filesystem::path& directory) {
+  struct statfs found{};
+  return ::statfs(directory.c_str(), &found) != 0 ||
+         std::ranges::count(kKernelFileSystems, static_cast<std::uint32_t>(found.f_type)) > 0;
 }
 
 /// The directory that a flag names. It is known by its device and inode from now on.
@@ -57,6 +98,7 @@ Result<HostMount> find_directory(const std::string& flag, const std::string& tex
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return refuse(": " + errno_text(errno));
   if (!S_ISDIR(found.st_mode)) return refuse(" is not a directory");
+  if (is_of_the_kernel(path)) return refuse(" is a directory of the kernel, as /proc and /sys are");
   const auto own = std::filesystem::weakly_canonical(state, error);
   if (lies_under(own, path) || lies_under(path, own)) {
     return refuse(" contains skiff's own files (" + own.string() + "): name a directory beside them");
@@ -64,11 +106,7 @@ Result<HostMount> find_directory(const std::string& flag, const std::string& tex
   // Earlier changes have no later time. A file that changes within the next tick of the kernel's clock may have an
   // earlier one, but the box is not there by then.
   const auto now = std::chrono::floor<std::chrono::nanoseconds>(wall_now()).time_since_epoch().count();
-  return HostMount{.path = path,
-                   .read_only = true,
-                   .device = found.st_dev,
-                   .inode = found.st_ino,
-                   .since_ns = now};
+  return HostMount{.path = path, .read_only = true, .device = found.st_dev, .inode = found.st_ino, .since_ns = now};
 }
 
 /// Reads DIR[:ro].
@@ -110,21 +148,29 @@ Result<std::vector<HostMount>> parse_exposed(const std::vector<std::string>& tex
 BoxDriver::BoxDriver(Executor executor, StateDirectory state) : HostDriver{"box", std::move(state)}, ports_{executor} {}
 
 std::string_view BoxDriver::notice() const noexcept {
-  return "a box has no network, shares this machine's kernel, and its memory, CPU and disk are not limited";
+  return "a box shares this machine's kernel; it has a network only with --network open, limits of memory and CPU only "
+         "with --memory and --cpu, and no limit of disk space";
 }
 
 Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   PodOptions rest = spec.pod;
   const bool is_named = spec.names_network || rest.network != PodOptions{}.network;
-  if (is_named && rest.network != "deny") {
-    return fail(Errc::invalid_field, "--network " + rest.network + ": the box driver offers --network deny alone",
+  if (is_named && rest.network != "deny" && rest.network != "open") {
+    return fail(Errc::invalid_field,
+                "--network " + rest.network +
+                    ": the box driver offers open and deny in this version; --driver pod restricts a sandbox to names "
+                    "and addresses",
                 "--network");
   }
+  if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
+  SKIFF_TRY(record.limits, box::parse_limits(spec, box::look_around().kernel));
+  for (auto member : {&PodOptions::cpu, &PodOptions::memory, &PodOptions::disk}) rest.*member = PodOptions{}.*member;
   SKIFF_TRY_VOID(refuse_pod_options(rest, name()));
   const box::Ids ids = box::new_ids();
   record.user = ids.user;
   record.group = ids.group;
+  SKIFF_TRY_VOID(box::check_free_space(state().path()));
   SKIFF_TRY(record.exposed, parse_exposed(spec.exposed, state().path()));
   if (spec.mount.empty()) return {};
   SKIFF_TRY(auto mount, parse_mount(spec.mount, state().path()));
@@ -139,7 +185,13 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
   const auto root = records().root(record.name);
   SKIFF_CO_TRY_VOID(box::create_files(record, root));
   box::Handover given{.plan = {}, .listeners = {}, .lock = UniqueFd{::fcntl(lock, F_DUPFD_CLOEXEC, 0)}};
-  SKIFF_CO_TRY(given.plan, box::create_plan(record, box::look_at_machine(), root, skiffd, public_key, ::environ));
+  SKIFF_CO_TRY(given.plan,
+               box::create_plan(record, box::look_at_machine(state().path()), root, skiffd, public_key, ::environ));
+  SKIFF_CO_TRY(auto groups, box::create_groups(box::group_name(directory), record.limits));
+  for (box::Group& group : groups) {
+    given.plan.groups.push_back(group.directory);
+    given.plan.binds.push_back({.source = std::move(group.directory), .target = std::move(group.target)});
+  }
   SKIFF_CO_TRY(auto listener, box::bind_socket(directory, std::string{box::kAgentSocket}));
   given.listeners.push_back(std::move(listener));
   for (const DialectPort& port : dialects) {
@@ -147,14 +199,28 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
     given.listeners.push_back(std::move(one));
   }
   SKIFF_CO_TRY(auto log, open_log(records().log(record.name)));
+  if (!record.network.empty()) {
+    SKIFF_CO_TRY(given.plan.pasta, box::pasta_arguments());
+    given.plan.barred = box::barred_prefixes();
+  }
   const Executor executor = co_await boost::asio::this_coro::executor;
-  SKIFF_CO_TRY(auto started, box::start_box(executor, given, log.get()));
+  SKIFF_CO_TRY(auto started, box::start_box(executor, log.get()));
+  if (!record.network.empty()) {
+    // It becomes pasta as soon as it has the plan. Whoever ends the box must know it before.
+    record.router_pid = started.process.pid;
+    record.router_ticks = started.process.started_ticks;
+    record.set_process({});
+    record.boot = started.process.boot;
+    SKIFF_CO_TRY_VOID(records().save(record));
+  }
+  SKIFF_CO_TRY_VOID(box::send_handover(started.input.get(), given));
   given = {};  // the box alone listens from now on
   AgentLines lines{std::move(started.output), wait};
   Result<HostRecord> followed = std::unexpected{Error{}};
   auto follow = [&](this auto) -> Task<> { followed = co_await follow_start(&lines, record, 1 + dialects.size()); };
   co_await finally(std::move(follow), [&](this auto) -> Task<> {
-    // We are its parent. If the box listens, it has done its work.
+    // We are its parent. If the box listens, it has done its work, unless it is pasta.
+    if (followed && !followed->network.empty()) co_return;
     (void)co_await end_process(std::move(started.process), milliseconds{0});
   });
   if (!followed) co_return std::unexpected{std::move(followed.error())};
@@ -183,6 +249,10 @@ Task<Result<HostRecord>> BoxDriver::follow_start(AgentLines* lines, HostRecord r
     } else {
       ++listening;
     }
+  }
+  if (!record.network.empty()) {
+    // pasta's children have other numbers than this machine's, but the kernel knows who listens.
+    record.set_process(process_or_ended(box::listening_process(records().directory(record.name))));
   }
   co_return record;
 }
@@ -221,12 +291,31 @@ Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
     HostProcess one = std::move(process);
     SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), grace));
   }
+  // Else it ends by itself after the box.
+  if (HostProcess router = record.router(); router.pid > 0) {
+    SKIFF_CO_TRY_VOID(co_await end_process(std::move(router), milliseconds{0}));
+  }
+  const bool may_have_groups = record.limits.memory_bytes + record.limits.cpu_thousandths > 0 || record.id.empty();
+  if (may_have_groups) co_await remove_groups(record.name);
   co_return Result<>{};
 }
 
+Task<> BoxDriver::remove_groups(std::string name) {
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  const std::string groups = box::group_name(records().directory(name));
+  const auto until = std::chrono::steady_clock::now() + kGroupPatience;
+  Timer timer{co_await boost::asio::this_coro::executor};
+  // The last processes of the box may still be ending.
+  while (!box::remove_groups(groups) && std::chrono::steady_clock::now() < until) {
+    timer.expires_after(kBetweenLooks);
+    co_await timer.async_wait(use_task);
+  }
+}
+
 void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {
-  sandbox.details["network"] = "none";
-  sandbox.details["limits"] = std::to_string(box::kMostProcesses) + " processes; memory, CPU and disk are not limited";
+  sandbox.details["network"] =
+      record.network.empty() ? "none" : record.network + ": no private addresses, not this machine";
+  sandbox.details["limits"] = box::limits_text(record.limits);
   if (record.mount) {
     sandbox.details["mount"] = record.mount->path + (record.mount->read_only ? " (read-only)" : " (a copy is written)");
   }
@@ -290,6 +379,15 @@ Task<std::vector<Check>> BoxDriver::examine() {
     namespaces.remedy = std::move(reason.remedy);
   }
   checks.push_back(std::move(namespaces));
+  // Only who asks for these limits needs them.
+  const std::string not_limited = box::reason_against_groups();
+  checks.push_back({.what = "limits of memory and CPU",
+                    .passed = true,
+                    .detail = not_limited.empty() ? "by control groups" : "not offered: " + not_limited});
+  // Only --network open needs it.
+  const auto pasta = box::pasta_arguments();
+  std::string network = pasta ? "pasta: " + pasta->front() : pasta.error().message;
+  checks.push_back({.what = "network", .passed = true, .detail = network.substr(0, network.find('\n'))});
   const int landlock = kernel_features().landlock_abi;
   // The mounts protect files without it, too.
   checks.push_back({.what = "Landlock",
@@ -300,7 +398,8 @@ Task<std::vector<Check>> BoxDriver::examine() {
 
 Task<Result<PodOptions>> BoxDriver::set_network(std::string, std::string, std::vector<std::string>) {
   co_return fail(Errc::invalid_field,
-                 "a box has no network: use `--driver pod` to restrict a sandbox's network, or `skiff forward` to "
+                 "the network of a box is chosen when it is created: use `--driver pod` to restrict a sandbox's "
+                 "network, or `skiff forward` to "
                  "reach its ports",
                  "--driver");
 }

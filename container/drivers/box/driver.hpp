@@ -43,6 +43,8 @@ class BoxDriver final : public HostDriver {
   /// Connects to one of its Unix sockets, on which its process 1 must listen.
   [[nodiscard]] Task<Result<protocol::Stream>> connect_box(HostRecord record, std::string socket,
                                                            std::chrono::milliseconds limit);
+  /// Removes the control groups of a sandbox whose processes have ended.
+  [[nodiscard]] Task<> remove_groups(std::string name);
   void describe_more(const HostRecord& record, Sandbox& sandbox) const override;
 
   PortConnections ports_;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +26,8 @@
 #include "container/drivers/box/confine.hpp"
 #include "container/drivers/box/handover.hpp"
 #include "container/drivers/box/mounts.hpp"
+#include "container/drivers/box/network/links.hpp"
+#include "container/drivers/box/network/pasta.hpp"
 #include "container/drivers/box/plan.hpp"
 #include "container/drivers/box/report.hpp"
 
@@ -35,26 +38,44 @@ namespace {
 constexpr int kFirstListener = 3;
 constexpr int kMostPending = 128;
 
-/// CLONE_PARENT: the box is a child of our parent, which waits for it.
-constexpr std::uint64_t kNewNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-                                         CLONE_NEWNET | CLONE_NEWCGROUP | CLONE_PARENT;
+constexpr std::uint64_t kNewNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP;
 
-/// Returns as fork(2) does.
-pid_t clone_box() {
+/// Returns as fork(2) does. `more` are flags of clone(2).
+pid_t clone_box(std::uint64_t more) {
+  const std::uint64_t flags = kNewNamespaces | more;
   clone_args arguments{};
-  arguments.flags = kNewNamespaces;
+  arguments.flags = flags;
+  // With CLONE_PARENT our own holds.
+  arguments.exit_signal = (more & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
   long child = ::syscall(SYS_clone3, &arguments, sizeof arguments);
   // Filters of container runtimes hide clone3 (ENOSYS), and then have their say about clone.
-  if (child < 0 && errno == ENOSYS) child = ::syscall(SYS_clone, kNewNamespaces | SIGCHLD, 0, 0, 0, 0);
+  if (child < 0 && errno == ENOSYS) child = ::syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
   return static_cast<pid_t>(child);
 }
 
-void write_map(pid_t child, const char* name, const std::string& text) {
-  const std::string path = "/proc/" + std::to_string(child) + "/" + name;
+void write_map(const std::string& process, const char* name, const std::string& text) {
+  const std::string path = "/proc/" + process + "/" + name;
   const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     refuse(Step::map, name);
   }
+}
+
+/// The box is created in the groups of its creator.
+void enter_groups(const Plan& plan) {
+  for (const std::string& group : plan.groups) {
+    const UniqueFd processes{::open((group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)};
+    if (!processes || ::write(processes.get(), "0", 1) != 1) refuse(Step::group, group);
+  }
+}
+
+/// Maps the user of the box to the user of its creator.
+void write_maps(const std::string& process, std::uint32_t user, std::uint32_t group) {
+  const auto line = [](std::uint32_t outer) { return std::to_string(kInnerId) + " " + std::to_string(outer) + " 1"; };
+  write_map(process, "setgroups", "deny");
+  write_map(process, "gid_map", line(group));
+  write_map(process, "uid_map", line(user));
 }
 
 /// As root: the box gets an id that no user has, so that nothing on this machine is its own but its files.
@@ -105,6 +126,16 @@ bool has_launcher() {
   return ::poll(&out, 1, 0) == 0;
 }
 
+/// Waits for the end of the box, and of what became our child as process 1 of pasta's namespace.
+int wait_for(pid_t box) {
+  int status = 0;
+  for (pid_t ended = 0; ended != box;) {
+    ended = ::wait(&status);
+    if (ended < 0 && errno != EINTR) return 1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /// Process 1 of the box, with all rights over its namespaces and none elsewhere.
 [[noreturn]] void run_box(Handover& given, Trees trees, bool has_trees) {
   note_label();
@@ -113,11 +144,12 @@ bool has_launcher() {
   Plan& plan = given.plan;
   if (::sethostname(plan.hostname.data(), plan.hostname.size()) != 0) refuse(Step::hostname);
   set_loopback_up();
+  if (!plan.barred.empty()) set_up_link();
   if (!has_trees) trees = open_trees(plan, false);
   build_root(plan, trees);
   trees = {};
   leave_keyring();
-  if (!set_limits(kMostProcesses)) refuse(Step::limits, "resource limits");
+  if (!set_limits(plan.processes)) refuse(Step::limits, "resource limits");
   // From now on whoever connects to the box learns its process (SO_PEERCRED), also when its launcher was killed.
   for (const UniqueFd& listener : given.listeners) {
     if (::listen(listener.get(), kMostPending) != 0) refuse(Step::exec, "listen");
@@ -148,34 +180,56 @@ int enter() {
     refuse(Step::plan);
   }
   const Plan& plan = received->plan;
-  const bool is_root = plan.user != ::geteuid();
+  // pasta runs this program again, in a user namespace whose root is the user of the box.
+  const bool is_behind_pasta = plan.pasta.empty() && !plan.barred.empty();
+  const bool is_root = !is_behind_pasta && plan.user != ::geteuid();
   Trees trees;
+  if (!received->trees.empty()) trees = from_list(plan, std::move(received->trees));
+  if (!is_behind_pasta) enter_groups(plan);
   if (is_root) {
     trees = open_trees(plan, true);
     become(plan);
   }
+  if (!plan.pasta.empty()) {
+    if (is_root) received->trees = to_list(std::move(trees));
+    run_pasta(std::move(*received));
+  }
+  const bool has_trees = !trees.devices.empty();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) refuse(Step::clone, "pipe");
   UniqueFd reader{ends[0]};
   UniqueFd writer{ends[1]};
-  const pid_t child = clone_box();
+  // The box ends with pasta.
+  if (is_behind_pasta && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) refuse(Step::network, "parent");
+  const std::uint32_t user = ::geteuid();
+  const std::uint32_t group = ::getegid();
+  // Without pasta the box is a child of our parent, which waits for it.
+  const pid_t child = clone_box(is_behind_pasta ? 0 : CLONE_PARENT);
   if (child < 0) refuse(Step::clone);
   if (child == 0) {
+    // Behind pasta, /proc has the numbers of another namespace.
+    if (is_behind_pasta) write_maps("self", user, group);
     writer.reset();
     char byte = 0;
     // Without the byte our creator has failed, and has told why.
     if (::read(reader.get(), &byte, 1) != 1) ::_exit(1);
     reader.reset();
-    run_box(*received, std::move(trees), is_root);
+    run_box(*received, std::move(trees), has_trees);
   }
-  const auto line = [](std::uint32_t outer) { return std::to_string(kInnerId) + " " + std::to_string(outer) + " 1"; };
-  write_map(child, "setgroups", "deny");
-  write_map(child, "gid_map", line(plan.group));
-  write_map(child, "uid_map", line(plan.user));
-  // Before the box goes on: its own reports follow.
-  report(created_line(child));
+  if (is_behind_pasta) {
+    connect_box(child, plan.barred);
+  } else {
+    write_maps(std::to_string(child), user, group);
+    // Before the box goes on: its own reports follow. The number is this machine's only without pasta.
+    report(created_line(child));
+  }
   [[maybe_unused]] const ssize_t written = ::write(writer.get(), "1", 1);
-  return 0;
+  if (!is_behind_pasta) return 0;
+  *received = {};
+  trees = {};
+  // Nobody else reports from here on.
+  ::close(STDOUT_FILENO);
+  return wait_for(child);
 }
 
 }  // namespace skiff::container::box

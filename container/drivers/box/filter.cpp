@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -128,6 +131,10 @@ class Program {
   void load_argument(std::size_t index) {
     load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t)));
   }
+  void load_upper_half(std::size_t index) {
+    load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t) +
+                                    sizeof(std::uint32_t)));
+  }
   void mask(std::uint32_t bits) { add(BPF_ALU | BPF_AND | BPF_K, bits); }
   void load_number() { load(offsetof(seccomp_data, nr)); }
   void answer(std::uint32_t action) { add(BPF_RET | BPF_K, action); }
@@ -169,6 +176,20 @@ void refuse_set_id(Program& program, const CallArgument& flags) {
   program.allow();
 }
 
+/// Refuses to set limits of a process by its number: that could be the agent's, which has the same user. The usual
+/// calls set those of their own process, 0.
+void refuse_limits_of_others(Program& program) {
+  program.only_if(BPF_JEQ, SYS_prlimit64, 8);
+  program.load_argument(0);
+  program.only_unless(BPF_JEQ, 0, 5);
+  program.load_argument(2);
+  program.only_if(BPF_JEQ, 0, 2);
+  program.load_upper_half(2);
+  program.only_unless(BPF_JEQ, 0, 1);
+  program.fail_with(EPERM);
+  program.allow();
+}
+
 /// Requests of file systems that every one of them may have; the others of these types are those of btrfs and bcachefs.
 constexpr std::uint32_t kClone = 0x40049409;        // FICLONE
 constexpr std::uint32_t kCloneRange = 0x4020940d;   // FICLONERANGE
@@ -197,6 +218,49 @@ void filter_ioctl(Program& program) {
   program.allow();
 }
 
+constexpr std::uint32_t kTypeOfSocket = 0xf;  // the other bits are flags (SOCK_CLOEXEC, SOCK_NONBLOCK)
+
+/// Permits Unix sockets, TCP, UDP and netlink's routes. The kernel takes the low words of these arguments.
+void filter_sockets(Program& program) {
+  program.only_if(BPF_JEQ, SYS_socketpair, 4);
+  program.load_argument(0);
+  program.only_unless(BPF_JEQ, AF_UNIX, 1);
+  program.fail_with(EAFNOSUPPORT);
+  program.allow();
+  program.only_if(BPF_JEQ, SYS_setsockopt, 6);
+  program.load_argument(1);
+  program.only_if(BPF_JEQ, IPPROTO_TCP, 3);
+  program.load_argument(2);
+  program.only_if(BPF_JEQ, TCP_ULP, 1);
+  program.fail_with(ENOENT);
+  program.allow();
+  program.only_unless(BPF_JEQ, SYS_socket, 1);
+  program.allow();
+  program.load_argument(0);
+  program.only_if(BPF_JEQ, AF_UNIX, 1);
+  program.allow();
+  program.only_if(BPF_JEQ, AF_NETLINK, 4);
+  program.load_argument(2);
+  program.only_unless(BPF_JEQ, NETLINK_ROUTE, 1);
+  program.fail_with(EPROTONOSUPPORT);
+  program.allow();
+  program.only_unless(BPF_JEQ, AF_INET, 2);
+  program.only_unless(BPF_JEQ, AF_INET6, 1);
+  program.fail_with(EAFNOSUPPORT);
+  for (const auto& [type, protocol] :
+       {std::pair{std::uint32_t{SOCK_STREAM}, IPPROTO_TCP}, std::pair{std::uint32_t{SOCK_DGRAM}, IPPROTO_UDP}}) {
+    program.load_argument(1);
+    program.mask(kTypeOfSocket);
+    program.only_if(BPF_JEQ, type, 5);
+    program.load_argument(2);
+    program.only_unless(BPF_JEQ, IPPROTO_IP, 2);
+    program.only_unless(BPF_JEQ, static_cast<std::uint32_t>(protocol), 1);
+    program.fail_with(EPROTONOSUPPORT);
+    program.allow();
+  }
+  program.fail_with(EPROTONOSUPPORT);
+}
+
 }  // namespace
 
 std::vector<sock_filter> create_filter() {
@@ -219,18 +283,9 @@ std::vector<sock_filter> create_filter() {
   for (const CallArgument& flags : kFlags) refuse_set_id(program, flags);
   refuse_bits(program, SYS_unshare, 0, kNamespaces);
   refuse_bits(program, SYS_clone, 0, kNamespaces & ~0x80U);  // here the low byte is the exit signal
+  refuse_limits_of_others(program);
   filter_ioctl(program);
-  for (const std::uint32_t call : {std::uint32_t{SYS_socket}, std::uint32_t{SYS_socketpair}}) {
-    program.only_if(BPF_JEQ, call, 7);
-    program.load_argument(0);
-    program.only_unless(BPF_JEQ, AF_UNIX, 4);
-    program.only_unless(BPF_JEQ, AF_INET, 3);
-    program.only_unless(BPF_JEQ, AF_INET6, 2);
-    program.only_unless(BPF_JEQ, AF_NETLINK, 1);
-    program.fail_with(EAFNOSUPPORT);
-    program.allow();
-  }
-  program.allow();
+  filter_sockets(program);
   return program.take();
 }
 

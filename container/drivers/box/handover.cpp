@@ -10,17 +10,19 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace skiff::container::box {
 namespace {
 
 constexpr std::size_t kLongestPlan = std::size_t{4} << 20U;
-constexpr std::size_t kMostDescriptors = 32;
+/// The kernel's own limit is 253.
+constexpr std::size_t kMostDescriptors = 250;
+constexpr std::size_t kLongestRoles = 512;
 
-/// The only byte of the message: whether a lock is among its descriptors.
-constexpr char kWithLock = 'l';
-constexpr char kWithoutLock = '-';
+/// The message has a byte for each descriptor, and one for each tree that there is not.
+constexpr char kPlan = 'p', kLock = 'l', kListener = 's', kTree = 't', kNoTree = '-';
 
 std::unexpected<Error> not_a_plan() {
   return fail(Errc::invalid_request, "this command is for skiff itself: stdin brings no plan");
@@ -49,12 +51,24 @@ Result<Plan> read_plan(const UniqueFd& file) {
 
 Result<> send_handover(int socket, const Handover& given) {
   SKIFF_TRY(auto plan, plan_file(given.plan));
-  std::vector<int> descriptors{plan.get()};
-  if (given.lock) descriptors.push_back(given.lock.get());
-  for (const UniqueFd& listener : given.listeners) descriptors.push_back(listener.get());
+  std::string roles;
+  std::vector<int> descriptors;
+  const auto add = [&](char role, const UniqueFd& fd) {
+    roles += role;
+    descriptors.push_back(fd.get());
+  };
+  add(kPlan, plan);
+  if (given.lock) add(kLock, given.lock);
+  for (const UniqueFd& listener : given.listeners) add(kListener, listener);
+  for (const UniqueFd& tree : given.trees) {
+    if (tree) {
+      add(kTree, tree);
+    } else {
+      roles += kNoTree;
+    }
+  }
   if (descriptors.size() > kMostDescriptors) return fail(Errc::invalid_field, "too many dialects", "--dialect");
-  char byte = given.lock ? kWithLock : kWithoutLock;
-  iovec part{.iov_base = &byte, .iov_len = 1};
+  iovec part{.iov_base = roles.data(), .iov_len = roles.size()};
   const std::size_t size = descriptors.size() * sizeof(int);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   msghdr message{};
@@ -67,33 +81,57 @@ Result<> send_handover(int socket, const Handover& given) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(size);
   std::memcpy(CMSG_DATA(header), descriptors.data(), size);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1) return std::unexpected{system_error(errno, "send the plan")};
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(roles.size())) {
+    return std::unexpected{system_error(errno, "send the plan")};
+  }
   return {};
 }
 
 Result<Handover> receive_handover(int socket) {
-  char byte = 0;
-  iovec part{.iov_base = &byte, .iov_len = 1};
+  std::array<char, kLongestRoles> roles{};
+  iovec part{.iov_base = roles.data(), .iov_len = roles.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1) return not_a_plan();
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return not_a_plan();
   std::vector<int> numbers((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
   std::memcpy(numbers.data(), CMSG_DATA(header), numbers.size() * sizeof(int));
   std::vector<UniqueFd> descriptors;
   for (const int number : numbers) descriptors.emplace_back(number);
-  const std::size_t first_listener = byte == kWithLock ? 2 : 1;
-  if (descriptors.size() < first_listener) return not_a_plan();
   Handover given;
-  SKIFF_TRY(given.plan, read_plan(descriptors.front()));
-  if (byte == kWithLock) given.lock = std::move(descriptors[1]);
-  for (std::size_t i = first_listener; i < descriptors.size(); ++i)
-    given.listeners.push_back(std::move(descriptors[i]));
+  UniqueFd plan;
+  std::size_t next = 0;
+  for (const char role : std::string_view{roles.data(), static_cast<std::size_t>(got)}) {
+    if (role == kNoTree) {
+      given.trees.emplace_back();
+      continue;
+    }
+    if (next == descriptors.size()) return not_a_plan();
+    UniqueFd one = std::move(descriptors[next++]);
+    switch (role) {
+      case kPlan:
+        plan = std::move(one);
+        break;
+      case kLock:
+        given.lock = std::move(one);
+        break;
+      case kListener:
+        given.listeners.push_back(std::move(one));
+        break;
+      case kTree:
+        given.trees.push_back(std::move(one));
+        break;
+      default:
+        return not_a_plan();
+    }
+  }
+  if (!plan) return not_a_plan();
+  SKIFF_TRY(given.plan, read_plan(plan));
   return given;
 }
 

@@ -11,8 +11,9 @@ namespace skiff::container::box {
 /// What `skiff box-init` gets from the launcher.
 struct Handover {
   Plan plan;
-  std::vector<UniqueFd> listeners;  ///< bound Unix sockets that skiffd serves
-  UniqueFd lock;                    ///< holds the lock of the sandbox's name until skiffd runs; may be empty
+  std::vector<UniqueFd> listeners;   ///< bound Unix sockets that skiffd serves
+  UniqueFd lock;                     ///< holds the lock of the sandbox's name until skiffd runs; may be empty
+  std::vector<UniqueFd> trees = {};  ///< copies of mounts that root has made (mounts.hpp); some may be empty
 };
 
 /// Sends it as one message on a Unix socket. The caller keeps its descriptors.

@@ -115,7 +115,7 @@ Result<> create_files(const HostRecord& record, const files::path& root) {
   return {};
 }
 
-Result<StartedAgent> start_box(Executor executor, const Handover& given, int errors) {
+Result<StartedBox> start_box(Executor executor, int errors) {
   SKIFF_TRY(auto input, socket_pair());
   SKIFF_TRY(auto output, socket_pair());
   ::fcntl(output.first.get(), F_SETFL, O_NONBLOCK);
@@ -125,16 +125,16 @@ Result<StartedAgent> start_box(Executor executor, const Handover& given, int err
                                         .output = output.second.get(),
                                         .errors = errors,
                                         .is_daemon = true}));
-  StartedAgent started{std::move(process), protocol::Stream{executor, std::move(output.first), "skiffd"}};
-  SKIFF_TRY_VOID(send_handover(input.first.get(), given));
-  return started;
+  return StartedBox{std::move(process), protocol::Stream{executor, std::move(output.first), "skiffd"},
+                    std::move(input.first)};
 }
 
 Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit) {
   const Ids ids = new_ids();
   const Executor executor = co_await boost::asio::this_coro::executor;
-  Handover given{.plan = create_trial(look_at_machine(), ids.user, ids.group), .listeners = {}, .lock = {}};
-  SKIFF_CO_TRY(auto started, start_box(executor, given, -1));
+  Handover given{.plan = create_trial(look_at_machine({}), ids.user, ids.group), .listeners = {}, .lock = {}};
+  SKIFF_CO_TRY(auto started, start_box(executor, -1));
+  SKIFF_CO_TRY_VOID(send_handover(started.input.get(), given));
   AgentLines lines{std::move(started.output), limit};
   std::optional<pid_t> box;
   Result<std::optional<Refusal>> outcome = fail(Errc::io_error, "the trial has ended without a result");

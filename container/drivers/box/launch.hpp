@@ -33,8 +33,15 @@ inline constexpr std::string_view kAgentSocket = "agent.sock";
 /// Creates the directories that the box writes to, for the user of the record.
 [[nodiscard]] Result<> create_files(const HostRecord& record, const std::filesystem::path& root);
 
-/// Starts `skiff box-init` with this plan. Its stderr is `errors` (-1: none).
-[[nodiscard]] Result<StartedAgent> start_box(Executor executor, const Handover& given, int errors);
+/// A `skiff box-init` that waits for its plan.
+struct StartedBox {
+  HostProcess process;
+  protocol::Stream output;  ///< its stdout
+  UniqueFd input;           ///< takes the handover
+};
+
+/// Starts `skiff box-init`. Its stderr is `errors` (-1: none).
+[[nodiscard]] Result<StartedBox> start_box(Executor executor, int errors);
 
 /// Asks the kernel whether this machine can have boxes: makes one without an agent. Returns nullopt if it can.
 [[nodiscard]] Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit);

@@ -9,12 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "container/drivers/box/report.hpp"
 
@@ -200,7 +203,7 @@ void mount_overlay(const Overlay& overlay, const UniqueFd& source, const UniqueF
 }
 
 /// Hides a directory of this machine below one that is seen, if there is one.
-void hide(const char* path) {
+void hide(const std::string& path) {
   const std::string target = in_new_root(path);
   struct stat there{};
   if (::lstat(target.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) return;
@@ -293,6 +296,30 @@ Trees open_trees(const Plan& plan, bool as_root) {
   return trees;
 }
 
+std::vector<UniqueFd> to_list(Trees trees) {
+  std::vector<UniqueFd> list;
+  for (auto* part : {&trees.binds, &trees.devices, &trees.sources, &trees.layers}) {
+    std::ranges::move(*part, std::back_inserter(list));
+  }
+  return list;
+}
+
+Trees from_list(const Plan& plan, std::vector<UniqueFd> list) {
+  Trees trees;
+  const std::size_t overlays = plan.overlays.size();
+  if (list.size() != plan.binds.size() + kDevices.size() + 2 * overlays) {
+    errno = EBADMSG;
+    refuse(Step::plan, "trees");
+  }
+  auto next = list.begin();
+  for (const auto& [part, count] :
+       {std::pair{&trees.binds, plan.binds.size()}, std::pair{&trees.devices, kDevices.size()},
+        std::pair{&trees.sources, overlays}, std::pair{&trees.layers, overlays}}) {
+    for (std::size_t i = 0; i < count; ++i) part->push_back(std::move(*next++));
+  }
+  return trees;
+}
+
 void build_root(const Plan& plan, const Trees& trees) {
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) refuse(Step::root, "private mounts");
   if (::mount("tmpfs", kNewRoot, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=16m,nr_inodes=16k") != 0) {
@@ -300,8 +327,7 @@ void build_root(const Plan& plan, const Trees& trees) {
   }
   for (std::size_t i = 0; i < plan.binds.size(); ++i)
     attach(trees.binds[i], in_new_root(plan.binds[i].target), Step::bind);
-  // Daemons keep their sockets there, and a read-only mount does not stop connect(2).
-  hide("/usr/local/var");
+  for (const std::string& path : plan.hidden) hide(path);
   for (std::size_t i = 0; i < plan.overlays.size(); ++i) {
     mount_overlay(plan.overlays[i], trees.sources[i], trees.layers[i]);
   }

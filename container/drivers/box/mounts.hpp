@@ -19,6 +19,10 @@ struct Trees {
 /// those of their creator afterwards. With `as_root` the owner of an overlay's source is shown as the user of the box.
 [[nodiscard]] Trees open_trees(const Plan& plan, bool as_root);
 
+/// The trees in one list, for a handover; and the trees of such a list, which must be that of the plan.
+[[nodiscard]] std::vector<UniqueFd> to_list(Trees trees);
+[[nodiscard]] Trees from_list(const Plan& plan, std::vector<UniqueFd> list);
+
 /// Makes the root directory of the box from the trees, in the current mount namespace, and changes to it.
 void build_root(const Plan& plan, const Trees& trees);
 

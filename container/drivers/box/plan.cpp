@@ -1,10 +1,16 @@
 #include "container/drivers/box/plan.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "container/drivers/box/limits/limits.hpp"
+#include "container/drivers/box/network/links.hpp"
 #include "container/host/agent.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -39,6 +45,22 @@ constexpr std::string_view kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbi
 
 bool lies_in(const files::path& inner, const files::path& outer) {
   return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+/// The user's home directory, without links; empty if there is none.
+files::path home_directory() {
+  const char* const home = std::getenv("HOME");
+  std::error_code error;
+  if (home == nullptr || home[0] != '/') return {};
+  const files::path real = files::canonical(home, error);
+  return error || real == "/" ? files::path{} : real;
+}
+
+/// False for the home of a system user, which may be a directory of programs, as /usr/sbin.
+bool is_users_own(const files::path& home) {
+  struct stat found{};
+  return ::stat(home.c_str(), &found) == 0 && found.st_uid == ::geteuid() &&
+         (::geteuid() != 0 || !lies_in(home, "/usr"));
 }
 
 bool is_seen(const Machine& machine, const files::path& path) {
@@ -84,7 +106,7 @@ std::vector<std::string> environment_of(const HostRecord& record, const Machine&
 
 /// The parts that each box has.
 Plan create_base(const Machine& machine, std::string hostname) {
-  Plan plan{.hostname = std::move(hostname), .links = machine.links};
+  Plan plan{.hostname = std::move(hostname), .links = machine.links, .hidden = machine.hidden};
   for (const std::string& directory : machine.directories)
     plan.binds.push_back({.source = directory, .target = directory});
   for (const std::string& name : machine.etc)
@@ -104,9 +126,19 @@ Plan create_base(const Machine& machine, std::string hostname) {
 
 }  // namespace
 
-Machine look_at_machine() {
+bool is_of_the_system(const files::path& directory, const std::vector<files::path>& private_directories) {
+  if (lies_in(directory, "/home") || lies_in(directory, "/root") || directory == "/") return false;
+  return std::ranges::none_of(
+      private_directories, [&](const files::path& one) { return lies_in(directory, one) || lies_in(one, directory); });
+}
+
+Machine look_at_machine(const files::path& state) {
   Machine machine;
   std::error_code error;
+  const files::path home = home_directory();
+  std::vector<files::path> own{files::weakly_canonical(state, error)};
+  if (!home.empty()) own.push_back(home);
+  std::erase(own, files::path{});
   const auto add = [&](const files::path& directory) {
     if (!is_seen(machine, directory)) machine.directories.push_back(directory.string());
   };
@@ -119,12 +151,16 @@ Machine look_at_machine() {
     if (const files::path target = files::read_symlink(path, error); !error) {
       machine.links.push_back({.path = path.string(), .target = target.string()});
     }
-    // A link to / or to a user's files is not a directory of programs.
-    if (real == "/" || lies_in(real, "/home") || lies_in(real, "/root")) continue;
+    if (real != path && !is_of_the_system(real, own)) continue;
     add(real);
   }
   for (const std::string_view name : kEtc) {
     if (files::exists(files::path{"/etc"} / name, error)) machine.etc.emplace_back(name);
+  }
+  // Daemons keep their sockets there, and a read-only mount does not stop connect(2).
+  machine.hidden.emplace_back("/usr/local/var");
+  for (const files::path& one : own) {
+    if (is_seen(machine, one) && (one != home || is_users_own(home))) machine.hidden.push_back(one.string());
   }
   machine.has_cpu_list = files::is_directory("/sys/devices/system/cpu", error);
   return machine;
@@ -150,6 +186,11 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
   Plan plan = create_base(machine, record.name);
   plan.user = record.user;
   plan.group = record.group;
+  if (!record.network.empty()) {
+    std::ranges::find(plan.texts, "/etc/resolv.conf", &Text::path)->content =
+        "nameserver " + std::string{kNameServer} + "\n";
+  }
+  plan.processes = record.limits.processes == 0 ? kMostProcesses : record.limits.processes;
   for (const auto& [name, target] : state_directories()) {
     if (record.mount && target == kWorkspace) continue;
     plan.binds.push_back({.source = std::string{root}.append("/").append(name), .target = target, .writable = true});
@@ -187,6 +228,7 @@ Plan create_trial(const Machine& machine, std::uint32_t user, std::uint32_t grou
   Plan plan = create_base(machine, "trial");
   plan.user = user;
   plan.group = group;
+  plan.processes = kMostProcesses;
   return plan;
 }
 

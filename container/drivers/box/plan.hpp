@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,8 +21,6 @@ inline constexpr std::string_view kHome = "/home/user";
 inline constexpr std::string_view kWorkspace = "/workspace";
 /// The place of skiffd in the box.
 inline constexpr std::string_view kAgentPath = "/.skiff/skiffd";
-/// Most processes and threads of a box.
-inline constexpr std::uint64_t kMostProcesses = 4096;
 
 /// A file or directory of this machine that the box sees, with the mounts below it.
 struct Bind {
@@ -78,7 +77,12 @@ struct Plan {
   std::vector<Link> links = {};
   std::vector<Text> texts = {};
   std::vector<Overlay> overlays = {};
-  std::vector<std::string> argv = {};  ///< of the agent; empty: the box ends when it is complete, as a trial
+  std::vector<std::string> hidden = {};  ///< directories of the binds that are empty in the box
+  std::vector<std::string> pasta = {};   ///< command line of the program that gives it a network; empty: none
+  std::vector<std::string> barred = {};  ///< prefixes that it must not reach; empty: it has no network
+  std::vector<std::string> groups = {};  ///< directories of control groups of this machine that the box is in
+  std::uint64_t processes = 0;           ///< most processes and threads
+  std::vector<std::string> argv = {};    ///< of the agent; empty: the box ends when it is complete, as a trial
   std::vector<std::string> environment = {};
 
   static constexpr auto fields = std::tuple{
@@ -89,6 +93,11 @@ struct Plan {
       protocol::field("links", &Plan::links, "Symbolic links"),
       protocol::field("texts", &Plan::texts, "Files that the plan contains"),
       protocol::field("overlays", &Plan::overlays, "Directories that are written over"),
+      protocol::field("hidden", &Plan::hidden, "Directories that are empty"),
+      protocol::field("pasta", &Plan::pasta, "Command line of pasta"),
+      protocol::field("barred", &Plan::barred, "Prefixes that it must not reach"),
+      protocol::field("groups", &Plan::groups, "Control groups"),
+      protocol::field("processes", &Plan::processes, "Most processes and threads"),
       protocol::field("argv", &Plan::argv, "Command line of the agent"),
       protocol::field("environment", &Plan::environment, "Environment of the agent"),
   };
@@ -100,10 +109,16 @@ struct Machine {
   std::vector<Link> links = {};               ///< links among them, as /bin to usr/bin
   std::vector<std::string> etc = {};          ///< the names of `kEtc` that there are
   bool has_cpu_list = false;                  ///< /sys/devices/system/cpu
+  std::vector<std::string> hidden = {};       ///< directories below those that are seen
 };
 
-/// Looks at this machine.
-[[nodiscard]] Machine look_at_machine();
+/// Looks at this machine. The user's home directory and `state`, the directory of skiff's own files, are hidden.
+[[nodiscard]] Machine look_at_machine(const std::filesystem::path& state);
+
+/// True if a directory that a system directory links to has no files of a user: it is not one of the private
+/// directories, in one of them, or above one.
+[[nodiscard]] bool is_of_the_system(const std::filesystem::path& directory,
+                                    const std::vector<std::filesystem::path>& private_directories);
 
 /// The directories of a box that its programs may write to: name below the sandbox's files, and path in the box.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& state_directories();

@@ -7,9 +7,9 @@
 namespace skiff::container::box {
 namespace {
 
-constexpr std::array<std::string_view, 18> kStepWords{
-    "plan",      "user", "tree",    "clone", "map",    "hostname",   "loopback", "root",   "bind",
-    "workspace", "proc", "devices", "pivot", "limits", "privileges", "landlock", "filter", "exec"};
+constexpr std::array<std::string_view, 20> kStepWords{
+    "plan", "group",     "user", "tree",    "clone", "map",    "network",    "hostname", "loopback", "root",
+    "bind", "workspace", "proc", "devices", "pivot", "limits", "privileges", "landlock", "filter",   "exec"};
 constexpr std::string_view kRefused = "box refused ";
 constexpr std::string_view kCreated = "box created ";
 /// Stands for an empty word, and for a character that would end a word.

@@ -10,10 +10,12 @@ namespace skiff::container::box {
 /// The steps that make a box, in their order (the words of `step_word`).
 enum class Step : std::uint8_t {
   plan,        ///< read the plan
+  group,       ///< enter the control groups
   user,        ///< become the user of the box, as root
   tree,        ///< copy a mount of this machine
   clone,       ///< create the namespaces
   map,         ///< write the map of ids
+  network,     ///< join the network of this machine
   hostname,    ///< set the name of the host
   loopback,    ///< set the loopback interface up
   root,        ///< mount the root directory

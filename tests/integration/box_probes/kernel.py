@@ -181,3 +181,53 @@ def socket_of_the_agent():
 @probe
 def secrets_in_the_environment():
     return " ".join(name for name in os.environ if name.startswith(("SKIFF", "AWS", "SSH", "XDG", "DBUS")) or name in OUTSIDE["variables"])
+
+
+@probe
+def order_of_the_agent():
+    """When memory runs out, or the processor is shared, a command must not put the agent first."""
+    for name in ("oom_score_adj", "oom_adj", "autogroup", "timerslack_ns", "coredump_filter", "comm", "clear_refs", "sched"):
+        for value in ("-1000", "1000", "1"):
+            try:
+                with open(f"/proc/1/{name}", "w") as file:
+                    file.write(value)
+                return f"/proc/1/{name}"
+            except OSError:
+                pass
+    for thread in os.listdir("/proc/1/task"):
+        try:
+            resource.prlimit(int(thread), resource.RLIMIT_NOFILE, (8, 8))
+            return "limits of the agent"
+        except OSError:
+            pass
+    return ""
+
+
+@probe
+def protocols_that_nobody_needs():
+    stream, datagram, raw, packets = socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET
+    for family in (socket.AF_INET, socket.AF_INET6):
+        for kind, protocol in ((raw, 1), (raw, 255), (packets, 132), (stream, 132), (6, 33), (stream, 262), (datagram, 136),
+                               (datagram, 1), (datagram, 58), (10, 0)):
+            try:
+                socket.socket(family, kind, protocol).close()
+                return f"family {family}, type {kind}, protocol {protocol}"
+            except OSError:
+                pass
+    for protocol in range(1, 32):
+        try:
+            socket.socket(socket.AF_NETLINK, raw, protocol).close()
+            return f"netlink {protocol}"
+        except OSError:
+            pass
+    return ""
+
+
+@probe
+def tls_in_the_kernel():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as one:
+        try:
+            one.setsockopt(socket.IPPROTO_TCP, 31, b"tls")
+            return "TCP_ULP"
+        except OSError:
+            return ""

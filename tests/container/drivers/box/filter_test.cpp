@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -161,6 +162,42 @@ TEST(BoxFilter, KnowsFourFamiliesOfSockets) {
     EXPECT_EQ(judge(SYS_socket, {family, SOCK_STREAM}), EAFNOSUPPORT) << family;
     EXPECT_EQ(judge(SYS_socketpair, {family, SOCK_STREAM}), EAFNOSUPPORT) << family;
   }
+}
+
+TEST(BoxFilter, KnowsTcpUdpAndRoutes) {
+  for (const unsigned family : std::initializer_list<unsigned>{AF_INET, AF_INET6}) {
+    EXPECT_EQ(judge(SYS_socket, {family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP}), kAllowed);
+    EXPECT_EQ(judge(SYS_socket, {family, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_UDP}), kAllowed);
+    EXPECT_EQ(judge(SYS_socket, {family, SOCK_DGRAM, 0}), kAllowed);
+    for (const int protocol :
+         std::initializer_list<int>{IPPROTO_SCTP, IPPROTO_DCCP, IPPROTO_UDPLITE, 262, IPPROTO_ICMP}) {
+      for (const unsigned type : std::initializer_list<unsigned>{SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_DCCP}) {
+        EXPECT_EQ(judge(SYS_socket, {family, type, static_cast<unsigned>(protocol)}), EPROTONOSUPPORT) << protocol;
+      }
+    }
+    for (const unsigned type : std::initializer_list<unsigned>{SOCK_RAW, SOCK_SEQPACKET, SOCK_PACKET, SOCK_RDM}) {
+      EXPECT_EQ(judge(SYS_socket, {family, type, 0}), EPROTONOSUPPORT) << type;
+    }
+  }
+  for (unsigned protocol = 1; protocol < 32; ++protocol) {
+    EXPECT_EQ(judge(SYS_socket, {AF_NETLINK, SOCK_RAW, protocol}), EPROTONOSUPPORT) << protocol;
+  }
+  EXPECT_EQ(judge(SYS_socket, {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0}), kAllowed);
+  EXPECT_EQ(judge(SYS_socket, {AF_UNIX, SOCK_SEQPACKET, 0}), kAllowed);
+  EXPECT_EQ(judge(SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}), kAllowed);
+}
+
+TEST(BoxFilter, RefusesLimitsOfOtherProcesses) {
+  EXPECT_EQ(judge(SYS_prlimit64, {1, 7, 0x7fff'0000'1000}), EPERM);
+  EXPECT_EQ(judge(SYS_prlimit64, {1, 7, std::uint64_t{1} << 32U}), EPERM);
+  EXPECT_EQ(judge(SYS_prlimit64, {0, 7, 0x7fff'0000'1000}), kAllowed);
+  EXPECT_EQ(judge(SYS_prlimit64, {1, 7, 0, 0x7fff'0000'1000}), kAllowed) << "reading";
+}
+
+TEST(BoxFilter, RefusesTlsInTheKernel) {
+  EXPECT_EQ(judge(SYS_setsockopt, {3, IPPROTO_TCP, 31 /* TCP_ULP */}), ENOENT);
+  EXPECT_EQ(judge(SYS_setsockopt, {3, IPPROTO_TCP, 1}), kAllowed);
+  EXPECT_EQ(judge(SYS_setsockopt, {3, SOL_SOCKET, 31}), kAllowed);
 }
 
 }  // namespace

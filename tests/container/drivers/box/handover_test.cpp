@@ -51,6 +51,20 @@ TEST(BoxHandover, BringsThePlanAndTheDescriptors) {
   }
 }
 
+TEST(BoxHandover, BringsTreesInTheirOrder) {
+  Ends ends = connected();
+  Handover given{.plan = {}, .listeners = {}, .lock = null_device()};
+  given.listeners.push_back(null_device());
+  for (int i = 0; i < 120; ++i) given.trees.push_back(i % 3 == 0 ? UniqueFd{} : null_device());
+  ASSERT_TRUE(send_handover(ends.ours.get(), given).has_value());
+  ends.ours.reset();
+  const auto read = receive_handover(ends.theirs.get());
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_EQ(read->trees.size(), 120U);
+  for (std::size_t i = 0; i < read->trees.size(); ++i) EXPECT_EQ(bool{read->trees[i]}, i % 3 != 0) << i;
+  EXPECT_EQ(read->listeners.size(), 1U);
+}
+
 TEST(BoxHandover, NeedsNoLock) {
   Ends ends = connected();
   ASSERT_TRUE(send_handover(ends.ours.get(), {.plan = {}, .listeners = {}, .lock = {}}).has_value());

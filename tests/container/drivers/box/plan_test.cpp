@@ -150,7 +150,7 @@ TEST(BoxPlan, GoesThroughJson) {
 }
 
 TEST(BoxMachine, HasTheProgramsOfThisMachineAndNobodysFiles) {
-  const Machine machine = look_at_machine();
+  const Machine machine = look_at_machine({});
   EXPECT_EQ(std::ranges::count(machine.directories, "/usr"), 1);
   for (const std::string& directory : machine.directories) {
     for (const std::string_view bad : {"/home", "/root", "/etc", "/var", "/run", "/proc", "/sys", "/dev", "/tmp"}) {
@@ -161,6 +161,23 @@ TEST(BoxMachine, HasTheProgramsOfThisMachineAndNobodysFiles) {
                                         "NetworkManager", "kubernetes", "passwd", "environment", "gitconfig"}) {
     EXPECT_EQ(std::ranges::count(machine.etc, secret), 0) << secret;
   }
+}
+
+TEST(BoxPlan, ShowsNoDirectoryOfAUserThatASystemDirectoryLinksTo) {
+  const std::vector<std::filesystem::path> own{"/data/users/me", "/state/skiff"};
+  EXPECT_TRUE(is_of_the_system("/var/opt", own));
+  EXPECT_TRUE(is_of_the_system("/data/programs", own));
+  for (const char* one : {"/", "/home", "/home/x", "/root/y", "/data", "/data/users", "/data/users/me",
+                          "/data/users/me/opt", "/state", "/state/skiff/box"}) {
+    EXPECT_FALSE(is_of_the_system(one, own)) << one;
+  }
+}
+
+TEST(BoxPlan, TakesTheLimitOfProcessesFromTheRecord) {
+  EXPECT_EQ(plan_of(boxed()).processes, 4096U);
+  HostRecord record = boxed();
+  record.limits.processes = 64;
+  EXPECT_EQ(plan_of(record).processes, 64U);
 }
 
 }  // namespace
