@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Callable
 
 from . import compiling, dialects, memory
+from .boxes import Boxes
 from .files import ROUTE, WRITERS, Files
 from .gateway import Gateway
 from .processes import Failed, Folder, Server, run_tool
@@ -310,6 +311,13 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
                          folder.programs / "static_true"),
         "bare.start": at(start, "bare"),
         "skiff.start": at(start, "skiff"),
+    }
+    boxes = Boxes(folder, effort.starts)
+    groups["box"] = {
+        "local.up": at(boxes.up, "local"),
+        "box.up": at(boxes.up, "box"),
+        "local.at-once": at(boxes.at_once, "local"),
+        "box.at-once": at(boxes.at_once, "box"),
     }
     part = Files(folder, size // 8)  # counts need no long stretch
 

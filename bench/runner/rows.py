@@ -195,6 +195,13 @@ def all_rows() -> list[Row]:
         figure("start", "start to first answer", "ms", ("skiff.start", "answered_ms"), 4,
                yardstick=("bare.start", "answered_ms"), against="bare server"),
     ]
+    rows += [
+        figure("box", "`skiff up --driver box`, until it answers, p50", "ms", ("box.up", "p50_ms"), 30,
+               yardstick=("local.up", "p50_ms"), against="`--driver local`"),
+        figure("box", "the same, p90", "ms", ("box.up", "p90_ms"), yardstick=("local.up", "p90_ms"), against="`--driver local`"),
+        figure("box", "50 of it at once: the last is up", "ms", ("box.at-once", "all_ms"), 1000,
+               yardstick=("local.at-once", "all_ms"), against="`--driver local`"),
+    ]
     for name, title in (("command", "WAIT of a tiny static program"), ("stream", "MiB streamed"),
                         ("get", "GET of 4 KiB"), ("put", "PUT of 4 KiB"), ("list", "list of 1,000 entries"),
                         ("download", "MiB downloaded"), ("upload", "MiB uploaded")):
