@@ -21,8 +21,9 @@ NOT_IN_THE_GATE = {"browser/next", "clients/sdk_python", "e2b/middle", "e2b/olde
                    "generated/openapi_python_client_older", "go/older", "helm/go", "krew/go",
                    "kubebox/kubebox_0_0_14", "mcp/older", "mcp/oldest", "oapi_codegen/older", "python_runtime/before_1_0",
                    "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/older_langchain",
-                   "python_runtime/router", "sandboxd/middle", "sandboxd/oldest", "sdk_adapters/inspect",
-                   "sdk_adapters/smolagents", "sdk_adapters/swe_rex",
+                   "python_runtime/router", "quick_starts/code_interpreter", "quick_starts/code_interpreter_older",
+                   "quick_starts/langchain_older", "quick_starts/older", "quick_starts/openai_agents_older", "sandboxd/middle",
+                   "sandboxd/oldest", "sdk_adapters/inspect", "sdk_adapters/smolagents", "sdk_adapters/swe_rex",
                    "sdk_typescript/node_24", "sdk_typescript/runtimes"}
 ATTEMPTS = 3
 AT_ONCE = 4
