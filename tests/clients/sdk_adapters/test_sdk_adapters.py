@@ -39,14 +39,16 @@ def test_an_adapter_stays_short(adapter):
     assert len((ADAPTERS / adapter).read_text().splitlines()) <= 300
 
 
-# The adapters by the packages that they need. Those of the first are in the gate.
+# The adapters by the packages that they need. Those of GATE are in the gate.
 GATE = HERE.parent / "python_runtime/oldest.txt"
+OPENAI, OLDER_OPENAI = (HERE.parent / f"quick_starts/{name}.txt" for name in ("openai_agents", "openai_agents_older"))
 NEEDED = {GATE: ("deepagents", "kubebox", "langchain", "orbiter"), HERE / "inspect.txt": ("inspect_ai",),
-          HERE / "smolagents.txt": ("smolagents",), HERE / "swe_rex.txt": ("swerex",)}
+          HERE / "smolagents.txt": ("smolagents",), HERE / "swe_rex.txt": ("swerex",), OPENAI: ("openai_agents", "_openai_processes"),
+          OLDER_OPENAI: ("openai_agents", "_openai_processes")}
 
 
-def at_night(requirements):
-    if requirements != GATE and not all_versions():
+def at_night(requirements, *gate):
+    if requirements not in (GATE, *gate) and not all_versions():
         pytest.skip("at night")
 
 
@@ -57,6 +59,12 @@ def test_tools_for_langchain(outcome):
 def test_an_executor_for_smolagents(outcome):
     at_night(HERE / "smolagents.txt")
     check(outcome("smolagents_executor.py", requirements=HERE / "smolagents.txt"), 4)
+
+
+@pytest.mark.parametrize("requirements", [OPENAI, OLDER_OPENAI], ids=lambda path: path.stem)
+def test_a_client_for_openai_agents(outcome, requirements):
+    at_night(requirements, OPENAI)
+    check(outcome("openai_sandbox.py", requirements=requirements), 6)
 
 
 def test_a_deployment_for_swe_rex(outcome):
