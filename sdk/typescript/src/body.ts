@@ -37,7 +37,8 @@ function canSendStreams(): boolean {
   return typeof (globalThis as { window?: { document?: unknown } }).window?.document === "undefined";
 }
 
-function streamOf(
+/** A stream of these pieces. */
+export function streamOf(
   pieces: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

@@ -1,5 +1,5 @@
 import { joined } from "./base64.js";
-import { type Body, bodyOf, type Data } from "./body.js";
+import { type Body, bodyOf, type Data, streamOf } from "./body.js";
 import type { Connection, Query } from "./connection.js";
 import { type EditedFile, entryOf, type FileEntry, found, type Found, type Match, matchOf } from "./entries.js";
 import { SkiffError } from "./errors.js";
@@ -311,6 +311,60 @@ export class Files {
     });
   }
 
+  /**
+   * Copies a local file or directory into the directory `target`, with modes and links; files of the same name are
+   * replaced. Not in browsers. `PUT .../files:archive`.
+   */
+  async upload(source: string, target = "", options: SignalOption = {}): Promise<void> {
+    const pieces = await (await trees()).packer(source);
+    await this.connection.json({
+      method: "PUT",
+      path: `${this.base}/files:archive`,
+      query: { path: target || undefined },
+      body: () => streamOf(pieces()),
+      repeat: true,
+      attemptMs: LONG_MS,
+      signal: options.signal,
+    });
+  }
+
+  /**
+   * Copies a directory's contents, or a file, into the local directory `target`, which is made if it is missing. Nothing
+   * is written outside of it: `path_escapes_root`. Not in browsers. `GET .../files:archive`.
+   */
+  async download(source: string, target: string, options: SignalOption = {}): Promise<void> {
+    const retries = new Retries(this.connection.retryMs, options.signal);
+    for (;;) {
+      const archive = await (await trees()).temporary();
+      try {
+        const failure = await this.received(source, archive, options);
+        if (!failure) return await archive.unpack(target);
+        await retries.after(failure.error, `GET ${this.base}/files:archive`);
+      } finally {
+        await archive.remove();
+      }
+    }
+  }
+
+  /** Keeps an archive. A failure of the connection is returned. */
+  private async received(
+    source: string,
+    archive: import("./trees.js").Archive,
+    options: SignalOption,
+  ): Promise<{ error: unknown } | undefined> {
+    const pieces = this.archive(source, options);
+    for (;;) {
+      let piece: IteratorResult<Uint8Array>;
+      try {
+        piece = await pieces.next();
+      } catch (error) {
+        return { error };
+      }
+      if (piece.done) return undefined;
+      await archive.add(piece.value);
+    }
+  }
+
   private at(path: string): string {
     return `${this.base}/files/${encodeURIComponent(path)}`; // with %2F even "../x" arrives as it is
   }
@@ -392,6 +446,11 @@ export class Files {
       throw error;
     }
   }
+}
+
+/** Local directories: browsers get a module that refuses. */
+function trees(): Promise<typeof import("./trees.js")> {
+  return import("./trees.js");
 }
 
 /** An entry of a listing has its path below the listed directory: with that, it is one for `read`. */

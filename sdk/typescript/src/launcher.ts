@@ -251,15 +251,23 @@ function run(place: Launcher, words: string[], { ms, signal }: RunOptions): Prom
       if (!error) return resolve(stdout);
       if (signal?.aborted) return reject(signal.reason);
       if (error.killed) return reject(new SkiffError("timeout", `skiff ${words[0]}: not within ${ms} ms`));
-      const message =
-        stderr
-          .trim()
-          .split("\n")
-          .at(-1)
-          ?.replace(/^skiff: /, "") || error.message;
+      const last = stderr.trim().split("\n").at(-1) ?? "";
+      const told = failureOf(last);
+      if (told) return reject(new SkiffError(told.code, told.detail, { field: told.field, cause: error }));
       const isThere = !("code" in error && String(error.code) === "ENOENT");
-      const detail = isThere ? message : whyThereIsNone(place);
-      reject(new SkiffError(/\[([a-z_]+)\]$/.exec(message)?.[1] ?? "program_failed", detail, { cause: error }));
+      const detail = isThere ? last.replace(/^skiff: /, "") || error.message : whyThereIsNone(place);
+      reject(new SkiffError(/\[([a-z_]+)\]$/.exec(detail)?.[1] ?? "program_failed", detail, { cause: error }));
     });
   });
+}
+
+/** The error that skiff writes with `-o json`, as one line. */
+function failureOf(line: string): { code: string; detail: string; field?: string } | undefined {
+  try {
+    const told: unknown = JSON.parse(line);
+    const isOne = typeof told === "object" && told !== null && "code" in told && "detail" in told;
+    return isOne ? (told as { code: string; detail: string; field?: string }) : undefined;
+  } catch {
+    return undefined;
+  }
 }

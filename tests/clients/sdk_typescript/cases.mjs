@@ -52,6 +52,46 @@ const cases = {
     same((await box.run('echo $WHO')).stdout, 'me\n')
   },
 
+  async copies_trees (box) {
+    const fs = await import('node:fs/promises')
+    const folder = await fs.mkdtemp(`${process.env.TMPDIR ?? '.'}/trees-`)
+    const long = `${'long/'.repeat(30)}${'n'.repeat(200)}`
+    await fs.mkdir(`${folder}/from/${long}`, { recursive: true })
+    await fs.writeFile(`${folder}/from/ünï.bin`, bytes, { mode: 0o640 })
+    await fs.writeFile(`${folder}/from/${long}/empty`, '')
+    await fs.writeFile(`${folder}/from/large`, 'x'.repeat(3_000_000))
+    await fs.symlink('large', `${folder}/from/link`)
+    await fs.symlink('/etc/passwd', `${folder}/from/outside`)
+    await fs.utimes(`${folder}/from/large`, 1_700_000_000, 1_700_000_000)
+
+    await box.files.upload(`${folder}/from`, 'trees')
+    const told = await box.run('cd trees; stat -c "%a %Y" ünï.bin large; readlink link outside; find . -type f | wc -l', { check: true })
+    same(told.stdout.split('\n').map(line => line.split(' ')[0]), ['640', '644', 'large', '/etc/passwd', '3', ''])
+    assert(told.stdout.includes('644 1700000000'))
+    same(await box.files.read('trees/ünï.bin'), bytes)
+
+    // A link that leads out of the directory is refused, before something is written behind it.
+    same((await refusal(box.files.download('trees', `${folder}/refused`))).code, 'path_escapes_root')
+    await box.run('rm trees/outside; chmod 755 trees/ünï.bin; ln trees/large trees/hard', { check: true })
+    await fs.mkdir(`${folder}/to`)
+    await fs.symlink('/nowhere', `${folder}/to/large`)
+    for (let times = 0; times < 2; ++times) await box.files.download('trees', `${folder}/to`)
+    same(new Uint8Array(await fs.readFile(`${folder}/to/ünï.bin`)), bytes)
+    same(await fs.readFile(`${folder}/to/link`, 'utf8'), 'x'.repeat(3_000_000))
+    same(await fs.readlink(`${folder}/to/link`), 'large')
+    same([(await fs.stat(`${folder}/to/ünï.bin`)).mode & 0o777, (await fs.stat(`${folder}/to/hard`)).nlink], [0o755, 2])
+    same((await fs.stat(`${folder}/to/${long}/empty`)).size, 0)
+    same((await fs.stat(`${folder}/to/large`)).mtimeMs, 1_700_000_000_000)
+
+    await box.files.upload(`${folder}/from/large`)
+    same((await box.files.stat('large')).size, 3_000_000)
+    await box.files.download('large', `${folder}/one`)
+    same(await fs.readdir(`${folder}/one`), ['large'])
+    same((await refusal(box.files.download('nope', `${folder}/none`))).code, 'path_not_found')
+    await box.files.upload(`${folder}/nope`).then(() => assert(false), error => same(error.code, 'ENOENT'))
+    await fs.rm(folder, { recursive: true })
+  },
+
   async gives_input (box) {
     same((await box.run('cat', { stdin: 'täxt' })).stdout, 'täxt')
     same((await box.run('cat', { stdin: bytes })).stdoutBytes, bytes)
@@ -251,7 +291,7 @@ const cases = {
     same(await box.files.readText('from-the-other'), 'x')
     same((await box.details()).state, 'running')
     const unknown = await refusal(Sandbox.connect('nobody'))
-    same(unknown.code, { agent: 'session_not_found', server: 'sandbox_not_found', launcher: 'program_failed' }[place])
+    same(unknown.code, { agent: 'session_not_found', server: 'sandbox_not_found', launcher: 'sandbox_not_found' }[place])
     if (place === 'agent') same((await refusal(Sandbox.list())).code, 'not_supported')
     else same((await Sandbox.list({ labels: { of: 'cases' } })).map(one => one.id), [box.id])
   },
@@ -271,7 +311,7 @@ const cases = {
     const one = await Sandbox.create({ name })
     same(one.id, name)
     const taken = await refusal(Sandbox.create({ name }))
-    assert(['sandbox_conflict', 'session_conflict', 'program_failed'].includes(taken.code), taken.message)
+    assert(['sandbox_conflict', 'session_conflict'].includes(taken.code), taken.message)
     const found = await Sandbox.create({ name, getOrCreate: true })
     await found[Symbol.asyncDispose]()
     same([found.id, (await one.details()).state], [name, 'running'])

@@ -34,6 +34,10 @@ window.use = async (url, token) => {
     same([change.type, change.path, change.isDirectory], ['created', 'new', true])
     break
   }
+  const server = await box.start('exec python3 -u -m http.server 0 --bind 127.0.0.1')
+  const port = Number((await box.waitFor({ output: { command: server.id, pattern: 'port \\d+' } })).match(/\d+/)[0])
+  await box.waitFor({ port })
+  same([(await box.fetch(port, '/text')).status, await (await box.fetch(port, '/text')).text()], [200, 'ab'])
   const terminal = await box.terminal({ cols: 90, rows: 20 })
   await terminal.write('stty size\n')
   await terminal.readUntil('20 90')

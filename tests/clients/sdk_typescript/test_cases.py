@@ -8,7 +8,7 @@ import installed
 from client_fixtures import check, run_cases, run_program
 
 HERE = installed.HERE / "sdk_typescript"
-CASES = 22
+CASES = 23
 
 
 def node(requirements):
