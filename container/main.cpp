@@ -35,8 +35,18 @@ int usage_error(const Error& error) {
   return kFailed;
 }
 
+/// A message for people, or for programs what they can tell apart: one line of JSON.
+void say_failure(const Error& error, std::string_view command, bool as_json) {
+  const std::string detail = with_right_hint(error, command);
+  if (!as_json) return say(detail);
+  nlohmann::ordered_json told{{"code", name(error.code)}, {"detail", detail}};
+  if (!error.field.empty()) told["field"] = error.field;
+  (void)write_all(STDERR_FILENO, told.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
 int run(Parsed parsed, TraceRun& trace) {
   const std::string_view command = parsed.command->name;
+  const bool as_json = parsed.options.output == "json";
   boost::asio::io_context io;
   boost::asio::cancellation_signal cancel;
   Signals signals{io.get_executor(), [&cancel] { cancel.emit(boost::asio::cancellation_type::terminal); }};
@@ -70,7 +80,7 @@ int run(Parsed parsed, TraceRun& trace) {
   if (result && *result) return **result;
   if (!result) result = fail(Errc::internal, "the work ended without a result");
   trace.fail(result->error());
-  say(with_right_hint(result->error(), command));
+  say_failure(result->error(), command, as_json);
   return kFailed;
 }
 

@@ -63,6 +63,8 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] const std::optional<ExitStatus>& exit_status() const noexcept { return log_->exit_status(); }
   [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
   [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }
+  /// Whether a client has ended the input: what repeats that succeeds.
+  [[nodiscard]] bool stdin_finished() const noexcept { return feed_ && feed_->is_finished(); }
   /// True once nothing of the command is left: the leader has ended, and every pipe is at its end or was given up.
   [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
 

@@ -35,10 +35,6 @@ std::string preview_mark(const std::string& tenant) {
   return sha256_hex(tenant).substr(0, kLetters);
 }
 
-bool shows_bearer(const protocol::Headers& headers) {
-  return !headers.contains("X-API-Key") && headers.contains("Authorization");
-}
-
 }  // namespace
 
 std::string preview_giver(const ApiKey& key) {
@@ -56,22 +52,31 @@ Task<Result<Previews>> Authorizer::previews(std::string tenant) {
 Task<Result<std::optional<Authorizer::Admitted>>> Authorizer::by_key(const protocol::HttpRequest* request,
                                                                      const Destination* destination) {
   const protocol::Headers& headers = request->headers;
-  SKIFF_CO_TRY(auto shown, shows_bearer(headers) ? presented_key(headers) : key_field(headers));
-  if (shown.empty()) co_return std::nullopt;
-  auto key = co_await keys_->find(shown, destination->source);
-  // A Bearer token that is not valid here may belong to the application; the request may have another credential, too.
-  if (!key && shows_bearer(headers)) co_return std::nullopt;
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  if (!key->allows(KeyScope::use)) {
+  SKIFF_CO_TRY(auto shown, key_field(headers));
+  std::optional<Result<ApiKey>> found;
+  if (!shown.empty()) found = co_await keys_->find(shown, destination->source);
+  // One of the two fields may belong to the application: a field without a valid key says nothing against the other.
+  const auto bearer = bearer_key(headers);
+  const bool by_bearer = !bearer.empty() && (!found || !*found);
+  if (by_bearer) {
+    auto other = co_await keys_->find(bearer, destination->source);
+    if (other || !found) found = std::move(other);
+  }
+  // The request may have another credential, too.
+  if (!found || (!*found && shown.empty())) co_return std::nullopt;
+  if (!*found) co_return std::unexpected{std::move(found->error())};
+  const ApiKey key = std::move(**found);
+  if (by_bearer) shown = bearer;
+  if (!key.allows(KeyScope::use)) {
     co_return fail(Errc::insufficient_scope, "this API key needs the scope use");
   }
-  if (names_another(*destination, key->tenant)) co_return std::unexpected{no_such_sandbox(destination->sandbox)};
-  Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
+  if (names_another(*destination, key.tenant)) co_return std::unexpected{no_such_sandbox(destination->sandbox)};
+  Admitted admitted{.permission = {.tenant = key.tenant, .scope = std::string{kUse}}, .who = key.name};
   // `remove_credentials` removes all other fields that contain something in the form of a credential.
-  if (shows_bearer(headers)) admitted.permission.credential_fields = {"Authorization"};
-  admitted.permission.giver.key = key->sha256;
-  if (key->name.starts_with(kAccountPrefix)) admitted.permission.giver = {.key = {}, .account = std::move(shown)};
-  if (key->expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key->expires_ms}};
+  if (by_bearer) admitted.permission.credential_fields = {"Authorization"};
+  admitted.permission.giver.key = key.sha256;
+  if (key.name.starts_with(kAccountPrefix)) admitted.permission.giver = {.key = {}, .account = std::move(shown)};
+  if (key.expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key.expires_ms}};
   co_return admitted;
 }
 

@@ -96,22 +96,29 @@ inline std::pair<Word, Word> copy_ends(const char* from, std::size_t size, char*
   return {first, last};
 }
 
-/// Copies up to a block without escapes. Returns false when a byte needs an escape; the copy is then invalid.
-inline bool copy_clean(const char* from, std::size_t size, char* to) noexcept {
+/// Returns true when the eight bytes are ASCII without a byte that needs an escape.
+inline bool is_plain(std::uint64_t word) noexcept {
+  constexpr std::uint64_t not_ascii = 0x8080808080808080;
+  return (word & not_ascii) == 0 && !needs_escape(word);
+}
+
+/// Copies up to a block of plain ASCII. Returns false when a byte is another one; the copy is then invalid.
+inline bool copy_plain(const char* from, std::size_t size, char* to) noexcept {
   if (size >= sizeof(std::uint64_t)) {
     const auto [first, last] = copy_ends<std::uint64_t>(from, size, to);
-    return !needs_escape(first) && !needs_escape(last);
+    return is_plain(first) && is_plain(last);
   }
   if (size >= sizeof(std::uint32_t)) {
     const auto [first, last] = copy_ends<std::uint32_t>(from, size, to);
-    return !needs_escape(std::uint64_t{first} << 32U | last);
+    return is_plain(std::uint64_t{first} << 32U | last);
   }
-  unsigned escapes = 0;
+  bool plain = true;
   for (std::size_t i = 0; i < size; ++i) {
     to[i] = from[i];
-    escapes |= kEscapes[static_cast<unsigned char>(from[i])].size;
+    plain =
+        plain && static_cast<unsigned char>(from[i]) < 0x80 && kEscapes[static_cast<unsigned char>(from[i])].size == 0;
   }
-  return escapes == 0;
+  return plain;
 }
 
 /// Escapes a chunk. `to` has room for the longest result and one block.
@@ -145,28 +152,49 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
     from += kBlock;
   }
   const auto left = static_cast<std::size_t>(end - from);
-  if (copy_clean(from, left, to)) return to + left;
+  if (copy_plain(from, left, to)) return to + left;
   for (; from != end; ++from) to = escape_byte(*from, to);
   return to;
 }
 
+/// U+0085, U+2028 and U+2029 in UTF-8, and their escapes.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLineEnds{
+    {{"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}}};
+
+/// Escapes these characters in `out` from `begin` on.
+void escape_line_ends(std::string& out, std::size_t begin) {
+  for (const auto& [raw, escaped] : kLineEnds) {
+    for (std::size_t at = out.find(raw, begin); at != std::string::npos; at = out.find(raw, at + escaped.size())) {
+      out.replace(at, raw.size(), escaped);
+    }
+  }
+}
+
+/// The size of the text's first characters that a chunk holds: no character is cut.
+std::size_t chunk_size(std::string_view utf8) noexcept {
+  if (utf8.size() <= kChunk) return utf8.size();
+  std::size_t size = kChunk;
+  while (size > kChunk - 4 && (static_cast<unsigned char>(utf8[size]) & 0xC0U) == 0x80U) --size;
+  return size;
+}
+
 /// Appends a key or short value with its quotes and neighbours in one piece; lists consist of these. Returns false, and
-/// appends nothing, when it is longer than a block or a byte of it needs an escape.
+/// appends nothing, when it is longer than a block or not plain ASCII.
 bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
   if (text.size() > kBlock) return false;
-  bool clean = false;
+  bool plain = false;
   out.resize_and_overwrite(out.size() + text.size() + 4, [&, before = out.size()](char* data, std::size_t) {
     char* to = data + before;
     if (comma) *to++ = ',';
     *to++ = '"';
-    clean = copy_clean(text.data(), text.size(), to);
-    if (!clean) return before;
+    plain = copy_plain(text.data(), text.size(), to);
+    if (!plain) return before;
     to += text.size();
     *to++ = '"';
     if (colon) *to++ = ':';
     return static_cast<std::size_t>(to - data);
   });
-  return clean;
+  return plain;
 }
 
 template <class Integer>
@@ -183,18 +211,17 @@ void append_json_escaped(std::string& out, std::string_view utf8) {
   const std::size_t first = std::min(utf8.size(), kChunk);
   if (utf8.size() > kChunk) out.reserve(out.size() + utf8.size() + first * kLongestEscape + 2 * kBlock);
   while (!utf8.empty()) {
-    const std::string_view chunk = utf8.substr(0, kChunk);
+    const std::string_view chunk = utf8.substr(0, chunk_size(utf8));
     utf8.remove_prefix(chunk.size());
     const std::size_t before = out.size();
     out.resize_and_overwrite(before + chunk.size() * kLongestEscape + 2 * kBlock, [&](char* data, std::size_t) {
       return static_cast<std::size_t>(escape_chunk(chunk.data(), chunk.data() + chunk.size(), data + before) - data);
     });
+    escape_line_ends(out, before);
   }
 }
 
 bool is_plain_json(std::string_view text) noexcept {
-  constexpr std::uint64_t kNotAscii = 0x8080808080808080;
-  const auto is_plain = [](std::uint64_t word) { return (word & kNotAscii) == 0 && !needs_escape(word); };
   std::uint64_t word = 0;
   for (; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
     std::memcpy(&word, text.data(), sizeof word);

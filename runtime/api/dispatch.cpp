@@ -112,11 +112,11 @@ struct OwnApi {
 
   static Result<std::optional<protocol::HttpResponse>> guard(Visit* visit) {
     using enum BrowserGuard::Checks;
-    // The server behind a port decides which pages may use it, and decodes the path itself. The handler checks Origin
-    // if no credential is required.
+    // The server behind a port decides which pages may use it, and decodes the path itself; pages of an allowed origin
+    // may use all of them. The handler checks Origin if no credential is required.
     const bool passes_on = visit->passes_on();
     SKIFF_TRY(auto verdict,
-              visit->agent.access.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? host : answer));
+              visit->agent.access.browser_guard.judge(BrowserHead::of(visit->http), passes_on ? reading : answer));
     const auto& fault = visit->http.request().target.fault;
     if (fault && !passes_on) return std::unexpected{*fault};
     visit->http.extra_headers().append(verdict.fields);

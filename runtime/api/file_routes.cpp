@@ -40,7 +40,7 @@ constexpr std::array kChangeQuery{
 };
 constexpr std::array kDeleteQuery{QueryParameter{"recursive", "Delete a directory with its contents", kFlagParameter}};
 constexpr std::array kListQuery{
-    QueryParameter{"path", "Directory to list; default: the root"},
+    QueryParameter{"path", "Directory to list, to which the paths of the answer are relative; default: the root"},
     QueryParameter{"recursive", "List all levels below, too", kFlagParameter},
     QueryParameter{"pattern", "List only paths that match: a glob, or re: and a regular expression (RE2)"},
     QueryParameter{"limit", "Most entries in one answer; default 1000",

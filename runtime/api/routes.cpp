@@ -64,7 +64,7 @@ constexpr std::array kOutputQuery{
     QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes", kUntilParameter},
 };
 constexpr std::array kStdinQuery{
-    QueryParameter{"eof", "Close stdin after these bytes", kFlagParameter},
+    QueryParameter{"eof", "Close stdin after these bytes; an end that is repeated changes nothing", kFlagParameter},
     QueryParameter{"offset", "Offset of the first byte; bytes that were written before are skipped", kNumberParameter},
 };
 constexpr std::array kRunQuery{

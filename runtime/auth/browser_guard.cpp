@@ -120,8 +120,7 @@ BrowserGuard BrowserGuard::with_cluster_names() const {
 Result<Verdict> BrowserGuard::judge(const BrowserHead& head, Checks checks) const {
   SKIFF_TRY_VOID(check_host(head.host, head.local));
   Verdict verdict;
-  if (checks == Checks::host) return verdict;
-  if (!is_safe_method(head.method) || head.is_upgrade) {
+  if (checks != Checks::reading && (!is_safe_method(head.method) || head.is_upgrade)) {
     SKIFF_TRY_VOID(check_origin(head.origin, head.is_tls ? "https" : "http", head.host));
   }
   if (checks == Checks::origin || origins_.empty()) return verdict;

@@ -48,9 +48,9 @@ class BrowserGuard {
   [[nodiscard]] BrowserGuard with_cluster_names() const;
 
   enum class Checks : unsigned char {
-    host,    ///< Host only
-    origin,  ///< Host and Origin
-    answer,  ///< Host, Origin, and whether the page may read the answer (Fetch, 3.2: CORS)
+    origin,   ///< Host and Origin
+    answer,   ///< Host, Origin, and whether the page may read the answer (Fetch, 3.2: CORS)
+    reading,  ///< Host, and whether the page may read the answer
   };
   /// Checks a request by its head. Errors: host_not_allowed, origin_not_allowed.
   [[nodiscard]] Result<Verdict> judge(const BrowserHead& head, Checks checks) const;

@@ -39,6 +39,8 @@ StdinFeed::StdinFeed(Executor executor, UniqueFd sink, bool terminal)
 
 Task<Result<std::uint64_t>> StdinFeed::write(Slice bytes, std::optional<std::uint64_t> offset) {
   while (open_ && busy_) co_await changed_.wait();
+  const bool is_repeated = finished_ && offset && bytes.size() <= offset_ && *offset <= offset_ - bytes.size();
+  if (is_repeated) co_return offset_;
   if (!open_) co_return closed();
   const Turn turn{*this};
   if (offset) {
@@ -74,9 +76,11 @@ Task<Result<>> StdinFeed::put(Slice bytes, bool counted) {
 
 Task<Result<>> StdinFeed::finish() {
   while (open_ && busy_) co_await changed_.wait();
+  if (finished_) co_return Result<>{};
   if (!open_) co_return closed();
   const Turn turn{*this};
   if (!terminal_) {
+    finished_ = true;
     close();
     co_return Result<>{};
   }

@@ -21,17 +21,19 @@ class StdinFeed {
 
   /// Writes all of `bytes` and returns the offset after them. With `offset`, the count of bytes written before, a
   /// repeated write skips the bytes that were already written. Errors: stdin_closed; stdin_offset_mismatch when
-  /// `offset` lies ahead. A cancelled write may have written some bytes; `offset()` counts them.
+  /// `offset` lies ahead. A cancelled write may have written some bytes; `offset()` counts them. After `finish` a write
+  /// succeeds if all of its bytes were written before.
   [[nodiscard]] Task<Result<std::uint64_t>> write(Slice bytes, std::optional<std::uint64_t> offset);
 
   /// Signals end of file after the bytes written before: closes the pipe, or types the terminal's end-of-file
-  /// character.
+  /// character. A pipe that it has closed before stays closed: no error either.
   [[nodiscard]] Task<Result<>> finish();
 
   /// Closes at once; waiting writers end with stdin_closed.
   void close();
 
   [[nodiscard]] bool is_open() const noexcept { return open_; }
+  [[nodiscard]] bool is_finished() const noexcept { return finished_; }  ///< by `finish`
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
  private:
@@ -44,6 +46,7 @@ class StdinFeed {
   bool terminal_;
   bool busy_ = false;
   bool open_ = true;
+  bool finished_ = false;
 };
 
 }  // namespace skiff::sessions

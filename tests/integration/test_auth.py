@@ -281,8 +281,25 @@ def test_without_allowed_origins_nothing_is_said_of_any(agent):
 def test_a_server_on_a_port_says_itself_whose_pages_may_use_it(start_agent):
     agent = start_agent("--allowed-origin", "https://app.example")
     with Upstream(answering(b"x", "200 OK", "Access-Control-Allow-Origin: https://other.example")) as upstream:
-        answer = agent.request("GET", upstream.path(), headers={"Origin": "https://app.example"})
-    assert cors(answer) == {"access-control-allow-origin": "https://other.example"}
+        answer = agent.request("GET", upstream.path(), headers={"Origin": "https://other.example"})
+        assert cors(answer) == {"access-control-allow-origin": "https://other.example"}
+        assert agent.request("PUT", upstream.path(), headers={"Origin": "https://evil.example"}).status == 200
+        agent.request("OPTIONS", upstream.path(), headers={"Origin": "https://other.example", **PREFLIGHT, **NOBODY}).problem(401)
+
+
+def test_pages_of_an_allowed_origin_may_use_every_port(start_agent):
+    agent = start_agent("--allowed-origin", "https://app.example")
+    origin, permission = {"Origin": "https://app.example"}, {"access-control-allow-origin": "https://app.example",
+                                                             "access-control-expose-headers": "*"}
+    for own in ("X: y", "Access-Control-Allow-Origin: *", "Access-Control-Expose-Headers: X"):
+        with Upstream(answering(b"x", "200 OK", own)) as upstream:
+            asked = agent.request("OPTIONS", upstream.path(), headers={**origin, **PREFLIGHT, **NOBODY})
+            assert (asked.status, cors(asked)["access-control-allow-headers"]) == (204, "authorization,content-type")
+            for method in ("GET", "PUT"):
+                answer = agent.request(method, upstream.path(), headers=origin)
+                assert (answer.status, cors(answer)) == (200, permission), own
+        agent.request("GET", upstream.path(), headers={**origin, **NOBODY}).problem(401)
+        assert cors(agent.request("GET", upstream.path(), headers=origin)) == permission  # nothing listens there any more
 
 
 def test_a_foreign_origin_can_neither_change_anything_nor_open_a_websocket(start_agent):

@@ -78,6 +78,23 @@ def test_a_stranger_passes_nowhere_and_wakes_nothing(server, serving, key):
     assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json()["state"] == "stopped"
 
 
+def test_a_field_without_a_key_says_nothing_against_the_other(server, serving, key):
+    """One of them may be the application's."""
+    sandbox, _ = made_by_e2b(server, key)
+    looks = serving.key("looks", "--scope", "create")
+    wrong = "e2b_" + "0" * 40
+
+    def status(given, bearer):
+        fields = {"X-API-Key": given, "Authorization": f"Bearer {bearer}"}
+        return server.request("GET", f"/s/{sandbox}/7070/v1/version", headers=fields).status
+
+    assert [status(wrong, key), status("the-applications", key), status(key, wrong), status(key, key)] == [200] * 4
+    assert [status(wrong, wrong), status(looks, key), status(wrong, looks)] == [401, 403, 403]
+    port = serve_pages(server, key, sandbox)
+    fields = {"X-API-Key": "the-applications", "Authorization": f"Bearer {key}"}
+    assert server.request("GET", f"/s/{sandbox}/{port}/index.html", headers=fields).body == b"hello"
+
+
 def test_a_request_wakes_what_is_to_be_woken_once(server, serving, key):
     sandbox, token = made_by_e2b(server, key, autoResume={"enabled": True})
     run(server, key, sandbox, "echo kept > file")

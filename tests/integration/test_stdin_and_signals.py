@@ -51,6 +51,26 @@ def test_stdin_that_is_kept_open_takes_pieces_until_its_end(agent):
     stdin(agent, cid, b"late").problem(409, "stdin_closed")
 
 
+def test_an_end_of_stdin_may_be_repeated(agent):
+    cid = agent.start("cat; while [ ! -e go ]; do sleep 0.02; done", stdin_open=True)["id"]
+    stdin(agent, cid, offset=7, eof="true").problem(409, "stdin_offset_mismatch")
+    for _ in range(2):  # the answer was lost, say
+        assert stdin(agent, cid, b"hello ", offset=0).status == 204
+        assert stdin(agent, cid, b"world", offset=6, eof="true").status == 204
+        assert stdin(agent, cid, offset=11, eof="true").status == 204
+    for late in ({}, {"offset": 11}, {"offset": 8}):
+        stdin(agent, cid, b"more", **late).problem(409, "stdin_closed")
+    (agent.root / "go").touch()
+    assert agent.ended(cid)["exit_code"] == 0
+    assert stdin(agent, cid, b"world", offset=6, eof="true").status == 204
+    assert "".join(event["data"] for event in agent.output(cid) if event["type"] == "output") == "hello world"
+    # A command that has closed its input itself has not read the end.
+    cid = agent.start("exec <&-; touch closed; exec sleep 300", stdin_open=True)["id"]
+    until((agent.root / "closed").exists)
+    stdin(agent, cid, b"x").problem(409, "stdin_closed")
+    stdin(agent, cid, eof="true").problem(409, "stdin_closed")
+
+
 def test_a_write_to_a_closed_stdin_is_refused(agent):
     cid = agent.start("sleep 300")["id"]
     stdin(agent, cid, b"x").problem(409, "stdin_closed")
@@ -164,11 +184,29 @@ def test_a_signal_behind_the_end_of_a_terminals_leader_reaches_what_is_left(agen
 
 
 def test_a_signal_that_ends_a_command_is_its_cause(agent):
-    for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGUSR1"):
+    for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
         cid = agent.start(argv=["sleep", "300"])["id"]
         assert signal(agent, cid, name).status == 204
         shown = agent.ended(cid)
         assert (shown["cause"], shown["signal"], shown["exit_code"]) == ("signaled", name, None)
+
+
+def test_a_kill_of_the_tree_is_verified(agent):
+    for target in ({}, {"target": "tree"}):
+        cid, *pids = family(agent)
+        assert signal(agent, cid, "SIGKILL", **target).status == 204
+        shown = agent.ended(cid)
+        assert (shown["cause"], shown["signal"], shown["kill_level"]) == ("killed_by_client", "SIGKILL", "tree")
+        assert not any(proc.alive(pid) for pid in pids)
+    cid = agent.start(argv=["sleep", "300"])["id"]
+    assert signal(agent, cid, "SIGSTOP").status == 204
+    assert signal(agent, cid, "SIGKILL").status == 204
+    assert agent.ended(cid)["kill_level"] == "tree"
+    # To one process it is a signal like others.
+    cid = agent.start(argv=["sleep", "300"])["id"]
+    assert signal(agent, cid, "SIGKILL", target="leader").status == 204
+    shown = agent.ended(cid)
+    assert (shown["cause"], shown["signal"]) == ("signaled", "SIGKILL") and "kill_level" not in shown
 
 
 def test_a_signal_can_be_caught(agent):

@@ -1,4 +1,6 @@
 #include <chrono>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -14,19 +16,24 @@ class Token final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
-    return {{.flag = "scope",
-             .target = setting::List{&scopes_},
-             .value = "SCOPE",
-             .help = "read, exec (also writes files), ports, admin (all of these, and leases)."},
-            {.flag = "ttl",
-             .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
-             .value = "TIME",
-             .help = "How long the token is valid."}};
+    return {
+        {.flag = "scope",
+         .target = setting::List{&scopes_},
+         .value = "SCOPE",
+         .help = "read, exec (also writes files), ports, admin (all of these, and leases), with commas or repeated."},
+        {.flag = "ttl",
+         .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
+         .value = "TIME",
+         .help = "How long the token is valid."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     TokenGrant grant{.scope = "", .lifetime = std::chrono::ceil<std::chrono::seconds>(ttl_)};
-    for (const std::string& scope : scopes_) grant.scope += (grant.scope.empty() ? "" : " ") + scope;
+    for (const std::string& scopes : scopes_) {
+      for (const auto& scope : scopes | std::views::split(',')) {
+        grant.scope.append(grant.scope.empty() ? "" : " ").append(std::string_view{scope});
+      }
+    }
     SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0), std::move(grant)));
     SKIFF_CO_TRY(auto token, endpoint.token());
     const nlohmann::json value{{"token", token}, {"url", endpoint.url}};

@@ -49,8 +49,10 @@ std::vector<Setting> option_rows(Options& options) {
        .target = setting::Choice{&options.output, {"table", "json", "yaml", "name", "wide", "jsonpath="}},
        .value = "FORMAT",
        .group = kGroup,
-       .help = "Output format: table, wide (a table with more columns), json, yaml, name for only the names, or "
-               "jsonpath=TEMPLATE for parts of the JSON, for example {.items[*].name}.",
+       .help =
+           "Output format: table, wide (a table with more columns), json, yaml, name for only the names, or "
+           "jsonpath=TEMPLATE for parts of the JSON, for example {.items[*].name}. With json, an error is a line of "
+           "JSON on stderr, with its code.",
        .letter = 'o'},
       {.flag = "owner",
        .environment = "SKIFF_OWNER",

@@ -28,14 +28,18 @@ Result<std::string> key_field(const protocol::Headers& headers) {
   return std::string{headers.get(kField)};
 }
 
+std::string bearer_key(const protocol::Headers& headers) {
+  return std::string{bearer_of(headers.get("Authorization"))};
+}
+
 Result<std::string> presented_key(const protocol::Headers& headers) {
   SKIFF_TRY(auto key, key_field(headers));
-  const std::string_view bearer = bearer_of(headers.get("Authorization"));
+  auto bearer = bearer_key(headers);
   if (bearer.empty()) return key;
   if (!key.empty() && key != bearer) {
     return fail(Errc::unauthenticated, "X-API-Key and Authorization contain different keys");
   }
-  return std::string{bearer};
+  return bearer;
 }
 
 }  // namespace skiff::container::serve

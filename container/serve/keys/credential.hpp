@@ -11,7 +11,8 @@ namespace skiff::container::serve {
 /// `unauthenticated` for two different keys, `invalid_request` for a repeated field.
 [[nodiscard]] Result<std::string> presented_key(const protocol::Headers& headers);
 
-/// The key of `X-API-Key` only, for a request whose `Authorization` may be meant for the application.
+/// The key of one field only, for a request whose other field may be meant for the application.
 [[nodiscard]] Result<std::string> key_field(const protocol::Headers& headers);
+[[nodiscard]] std::string bearer_key(const protocol::Headers& headers);
 
 }  // namespace skiff::container::serve

@@ -177,10 +177,12 @@ Task<Result<>> write_stdin(Call& call) {
   SKIFF_CO_TRY(auto command, call.command());
   SKIFF_CO_TRY(auto offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
   SKIFF_CO_TRY(auto eof, call.query_flag("eof"));
-  if (!command->stdin_open() && command->state() != sessions::State::starting) {
+  if (!command->stdin_open() && !command->stdin_finished() && command->state() != sessions::State::starting) {
     co_return fail(Errc::stdin_closed, "stdin of the command is closed");
   }
   std::optional<std::uint64_t> at = offset;
+  // An end alone has a place, too.
+  if (at) SKIFF_CO_TRY_VOID(co_await command->write_stdin({}, at));
   std::string buffer(std::size_t{64} << 10U, '\0');
   for (;;) {
     SKIFF_CO_TRY(auto got, co_await call.http.read_body_some(buffer));
@@ -203,7 +205,11 @@ Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalReq
   const auto usual = signal == SIGKILL || signal == SIGTERM  ? sessions::Target::tree
                      : signal == SIGINT || signal == SIGQUIT ? sessions::Target::group
                                                              : sessions::Target::leader;
-  auto sent = co_await command->signal(signal, request.target.value_or(usual));
+  const auto target = request.target.value_or(usual);
+  // A KILL of the tree is verified as every other end of it. SIGCONT, which hurts no process, says whether one is left.
+  const bool ends_tree = signal == SIGKILL && target == sessions::Target::tree && !request.escalate_after;
+  auto sent = co_await command->signal(ends_tree ? SIGCONT : signal, target);
+  if (sent && ends_tree) command->kill(sessions::Cause::killed_by_client);
   if (sent && request.escalate_after) command->escalate(*request.escalate_after, *then);
   co_return sent;
 }

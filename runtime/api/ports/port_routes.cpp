@@ -45,6 +45,14 @@ protocol::Headers fields_for(Call& call, std::uint16_t port) {
   return fields;
 }
 
+/// A page of an allowed origin has the agent's permission to read the answer: a second one would void it.
+void leave_out_permission(protocol::Headers& answer, const protocol::Headers& own) {
+  if (!own.contains("Access-Control-Allow-Origin")) return;
+  for (const std::string_view name : {"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"}) {
+    answer.remove(name);
+  }
+}
+
 protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
   const milliseconds connect_time = std::min<milliseconds>(kPortConnectTime, agent.settings.port_timeout);
   return {
@@ -97,7 +105,11 @@ Task<Result<>> pass_to_port(Call& call) {
   protocol::RelayOptions options{.answer_time = call.agent.settings.port_timeout,
                                  .probe_idle = std::chrono::ceil<std::chrono::seconds>(call.agent.settings.keepalive),
                                  .ends = ends,
-                                 .change_answer = [names](protocol::Headers& answer) { names.tell_client(answer); },
+                                 .change_answer =
+                                     [names, own = &call.http.extra_headers()](protocol::Headers& answer) {
+                                       names.tell_client(answer);
+                                       leave_out_permission(answer, *own);
+                                     },
                                  .upgraded =
                                      [agent = &call.agent, ends](Upgraded client, Upgraded behind) {
                                        return carry_upgraded(agent, ends, std::move(client), std::move(behind));

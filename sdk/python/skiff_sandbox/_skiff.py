@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import warnings
 
 from ._errors import SkiffError
 
-# skiff has sentences for people alone; these two a program must tell from the others.
+# With `-o json` it tells the code. Of its sentences for people a program must tell these two from the others.
 CODES = ((re.compile(r"there is a sandbox \""), "sandbox_conflict"), (re.compile(r"there is no sandbox \""), "sandbox_not_found"))
 
 
@@ -38,9 +39,20 @@ def _installed_skiff() -> str | None:
 def refusal_of(command: str, status: int, err: bytes) -> SkiffError:
     """The error that a failed call means."""
     text = err.decode(errors="replace").strip()
+    if told := _told(text.rpartition("\n")[2]):
+        return SkiffError(told["code"], f"skiff {command}: {told['detail']}", field=told.get("field"))
     text = "; ".join(line.removeprefix("skiff: ") for line in text.splitlines()) or f"it ended with {status} and said nothing"
     code = next((code for pattern, code in CODES if pattern.search(text)), "program_failed")
     return SkiffError(code, f"skiff {command}: {text}")
+
+
+def _told(line: str) -> dict[str, str] | None:
+    """The error that skiff writes with `-o json`."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) and {"code", "detail"} <= told.keys() else None
 
 
 def without_isolation() -> None:

@@ -194,6 +194,7 @@ async def case_changes_of_files(box):
     await box.files.mkdir("many")
     await box.run("for n in $(seq 1500); do : > many/$n; done", check=True)
     assert len(await box.files.list("many")) == 1500
+    assert {one.path for one in await box.files.list("many", pattern="12?")} == {f"many/{n}" for n in range(120, 130)}
     assert sorted(one.name for one in await box.files.list("many", pattern="12?")) == [str(n) for n in range(120, 130)]
     await box.files.remove("many", recursive=True)
 

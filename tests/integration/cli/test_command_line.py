@@ -1,5 +1,6 @@
 """The command line itself: where flags and commands are looked for, forms of output, the file of settings, and mistakes."""
 
+import json
 import os
 
 import pytest
@@ -107,3 +108,16 @@ def test_errors_of_the_command_line_say_what_to_do(skiff):
 def test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it(skiff, words):
     assert "`--driver pod`" in skiff(words[0], "--driver", DRIVER, *words[1:], status=125)[1]
     assert skiff.names() == []
+
+
+def test_an_error_is_json_with_its_code_where_output_is(skiff):
+    out, err = skiff("describe", "nope", "-o", "json", "-q", status=125)
+    assert out == "" and err.count("\n") == 1
+    assert json.loads(err) == {"code": "sandbox_not_found", "detail": 'there is no sandbox "nope"', "field": "name"}
+    skiff.up("box")
+    assert json.loads(skiff("up", "box", "-q", env={"SKIFF_OUTPUT": "json"}, status=125)[1])["code"] == "sandbox_conflict"
+    told = json.loads(skiff("token", "box", "--scope", "all", "-o", "json", "-q", status=125)[1])
+    assert told["code"] == "invalid_field" and "scope" in told["detail"]
+    # An escape sequence does not reach the terminal.
+    assert "\\u001b" in skiff("describe", "a\x1b[2J", "-o", "json", "-q", status=125)[1]
+    assert skiff("describe", "nope", "-o", "yaml", status=125)[1] == 'skiff: there is no sandbox "nope"\n'

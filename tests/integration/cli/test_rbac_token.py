@@ -116,6 +116,9 @@ def test_a_token_works_for_its_sandbox_alone(skiff):
     reader = skiff("token", "one", "--scope", "read")[0].strip()
     assert status(one, reader) == 200 and status(one, reader, "DELETE", "/v1/files/x") == 403
     assert "scope" in skiff("token", "one", "--scope", "all", status=125)[1]
+    # The default of the help, as it is written there.
+    both = json.loads(base64.urlsafe_b64decode(skiff("token", "one", "--scope", "read,exec")[0].split(".")[1] + "=="))
+    assert "default read,exec" in skiff("token", "--help")[0] and both["scope"] == "read exec"
 
 
 def test_a_token_allows_no_more_than_was_asked_for(skiff):

@@ -1,5 +1,6 @@
 #include "protocol/json/text.hpp"
 
+#include <initializer_list>
 #include <limits>
 #include <random>
 
@@ -20,6 +21,28 @@ TEST(JsonText, EscapesWhatMustBeAndNothingElse) {
                                                                "\x7f\xC3\xA9\"");
   EXPECT_EQ(as_json(""), "\"\"");
   EXPECT_EQ(as_json(std::string_view{"\0", 1}), "\"\\u0000\"");
+}
+
+TEST(JsonText, EscapesWhatReadersOfLinesTakeForAnEnd) {
+  EXPECT_EQ(as_json("\xC2\x85\xE2\x80\xA8\xE2\x80\xA9"), R"("\u0085\u2028\u2029")");
+  const std::string others = "\xC2\x84\xC2\x86\xC3\x85\xE2\x80\xA7\xE2\x80\xAA\xE2\x81\xA8\xE3\x80\xA8";
+  EXPECT_EQ(as_json(others), '"' + others + '"');
+  // Wherever it is, also between two chunks.
+  for (const std::size_t size : std::initializer_list<std::size_t>{3, 8, 16, 17, 1000, 16'381, 16'384, 40'000}) {
+    for (const std::string_view end : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+      for (std::size_t place = size > 1000 ? size - 1000 : 0; place + end.size() <= size; ++place) {
+        std::string text(size, 'x');
+        text.replace(place, end.size(), end);
+        const std::string json = as_json(text);
+        ASSERT_FALSE(json.contains(end)) << size << ' ' << place;
+        ASSERT_EQ(nlohmann::json::parse(json).get<std::string>(), text) << size << ' ' << place;
+      }
+    }
+  }
+  std::string dense;
+  for (int i = 0; i < 20'000; ++i) dense += i % 2 == 0 ? "\xE2\x80\xA8" : "\xE2\x80\x9C";
+  EXPECT_EQ(nlohmann::json::parse(as_json(dense)).get<std::string>(), dense);
+  EXPECT_FALSE(as_json(dense).contains("\xE2\x80\xA8"));
 }
 
 TEST(JsonText, IsReadBackAsTheSameTextWithEveryByteAtEveryPlaceOfABlock) {

@@ -194,9 +194,9 @@ TEST_F(Guard, ChecksTheOriginOfChanges) {
     unsafe.method = method;
     EXPECT_FALSE(plain.judge(unsafe, answer)) << method;
     EXPECT_FALSE(plain.judge(unsafe, Checks::origin)) << method;
-    EXPECT_TRUE(plain.judge(unsafe, Checks::host)) << method;
+    EXPECT_TRUE(plain.judge(unsafe, Checks::reading)) << method;
   }
-  const auto refused = plain.judge({.method = "GET", .host = "evil.example", .local = local}, Checks::host);
+  const auto refused = plain.judge({.method = "GET", .host = "evil.example", .local = local}, Checks::reading);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::host_not_allowed);
 }
@@ -216,6 +216,8 @@ TEST_F(Guard, AnswersPreflightsOfListedPages) {
   EXPECT_EQ(allowed->fields.get("Vary"), "Origin");
   const auto only_checked = guard.judge(head, Checks::origin);
   EXPECT_TRUE(only_checked && !only_checked->preflight && only_checked->fields.empty());
+  const auto read = guard.judge(head, Checks::reading);
+  EXPECT_TRUE(read && read->preflight && read->fields.contains("Access-Control-Allow-Origin"));
   head.origin = "https://evil.example";
   const auto other = guard.judge(head, answer);
   ASSERT_TRUE(other && !other->preflight);

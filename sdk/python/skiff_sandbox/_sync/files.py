@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Callable, Iterable
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar, Union, runtime_checkable
 from urllib.parse import quote
 
@@ -135,14 +136,15 @@ class Files:
         return decode(EditedFile, answer.json())
 
     def list(self, path: str = ".", *, recursive: bool = False, pattern: str | None = None) -> list[FileEntry]:
-        """The entries of a directory, hidden ones too. pattern: a glob, or `re:` and a regular expression (RE2).
+        """The entries of a directory, hidden ones too, with paths for `read`. pattern: a glob, or `re:` and a regular expression (RE2),
+        for paths below the directory.
 
         Route: GET /v1/sessions/{sid}/files:list."""
         params: dict[str, Any] = {"path": path, "recursive": str(recursive).lower(), **({"pattern": pattern} if pattern else {})}
         found: list[FileEntry] = []
         while True:
             page = decode(FileList, (self._transport.ask(Request("GET", self._path("list"), params=params))).json())
-            found += page.items
+            found += page.items if path == "." else [replace(one, path=os.path.join(path, one.path)) for one in page.items]
             if page.next_cursor is None:
                 return found
             params["cursor"] = page.next_cursor
