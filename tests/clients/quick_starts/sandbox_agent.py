@@ -1,8 +1,9 @@
 """A sandbox agent of the OpenAI Agents SDK with the SDK's own client for E2B, from the calls that its documents name. The
-documents' question goes to OpenAI's model; a stand-in, which follows a script, answers it here."""
+documents' question goes to OpenAI's model; a stand-in, which follows a script, answers it here. An argument names a template."""
 
 import asyncio
 import json
+import sys
 
 from agents import Model, ModelResponse, Runner, Usage
 from agents.extensions.sandbox import E2BSandboxClient, E2BSandboxClientOptions, E2BSandboxType
@@ -34,7 +35,7 @@ async def main():
                     ("exec_command", {"cmd": "echo ready; read line; echo got $line", "tty": True, "yield_time_ms": 1000}))
     agent = SandboxAgent(name="Assistant", instructions="Look at the workspace first.", model=model,
                          default_manifest=Manifest(entries={"README.md": File(content=b"# Notes\n")}))
-    options = E2BSandboxClientOptions(sandbox_type=E2BSandboxType.E2B, timeout=300)
+    options = E2BSandboxClientOptions(sandbox_type=E2BSandboxType.E2B, template=next(iter(sys.argv[1:]), None), timeout=300)
     result = await Runner.run(agent, "What is here?", run_config=RunConfig(
         tracing_disabled=True, sandbox=SandboxRunConfig(client=E2BSandboxClient(), options=options)))
     print(result.final_output)

@@ -20,6 +20,7 @@ from waiting import until
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent / "clients"
 PACKAGES = pathlib.Path(installed.__file__).resolve().parent / "e2b"
+QUICK_STARTS = PACKAGES.parent / "quick_starts"
 TEXT = {"Content-Type": "text/plain"}
 
 
@@ -86,6 +87,19 @@ def test_the_javascript_sdk(run_sdk, tmp_path):
     program.write_text((SCRIPTS / program.name).read_text())
     (tmp_path / "node_modules").symlink_to(installed.node_modules(PACKAGES))
     run_sdk(installed.node(), program)
+
+
+def test_a_sandbox_agent_of_the_openai_agents_sdk(run_sdk, tmp_path):
+    """The program of the tests of quick starts. Its sandbox pauses at its end, as the SDK wants it: the template has a volume."""
+    program = tmp_path / "program.py"
+    program.write_text(f"""import contextlib, io, runpy, sys
+sys.argv[1:] = ["kept"]
+with contextlib.redirect_stdout(io.StringIO()) as told:
+    runpy.run_path({str(QUICK_STARTS / "sandbox_agent.py")!r}, run_name="__main__")
+assert all(text in told.getvalue() for text in ("# Notes", "/workspace", "Output:\\n42", "ready")), told.getvalue()
+print("done")
+""")
+    run_sdk(installed.python_of(QUICK_STARTS / "openai_agents.txt"), program)
 
 
 # --- one sandbox in whatever hands ---
