@@ -55,6 +55,13 @@ def _told(line: str) -> dict[str, str] | None:
     return told if isinstance(told, dict) and {"code", "detail"} <= told.keys() else None
 
 
+def message_of(err: bytes) -> str:
+    """The message of skiff on stderr, for people."""
+    text = err.decode(errors="replace").strip()
+    told = _told(text.rpartition("\n")[2])
+    return told["detail"] if told else text.removeprefix("skiff: ")
+
+
 def without_isolation() -> None:
     warnings.warn("skiff has chosen the driver local, which does not isolate: commands run on this machine, as you. Give driver=\"local\""
                   " if you mean that", stacklevel=4)

@@ -26,7 +26,7 @@ from .._async.session import AsyncSession
 from .._async.transport import Address, AsyncTransport, Request
 from .._errors import SkiffError
 from .._events import Exit, Output
-from .._skiff import find_skiff
+from .._skiff import find_skiff, message_of
 from .._types import SessionRequest
 
 
@@ -232,7 +232,7 @@ class KubeboxPod:
                 process.kill()
             raise
         if process.returncode:
-            raise SandboxError(err.decode(errors="replace").strip() or f"skiff {arguments[0]} ended with {process.returncode}")
+            raise SandboxError(message_of(err) or f"skiff {arguments[0]} ended with {process.returncode}")
         return out.decode().strip()
 
 

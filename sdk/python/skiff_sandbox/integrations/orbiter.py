@@ -210,7 +210,7 @@ class KubernetesSandbox:
                 await self._skiff("rm", self.sandbox_id, "-q")
             raise
         if process.returncode not in fine:
-            said = err.decode(errors="replace").strip().removeprefix("skiff: ")
+            said = _message(err)
             raise SandboxError(said or f"{' '.join(words)} ended with {process.returncode} and said nothing")
         return out.decode()
 
@@ -225,3 +225,12 @@ def _with_directories(paths: Sequence[str]) -> dict[str, Any]:
     mounts = [{"name": name, "mountPath": path} for name, path in zip(names, paths, strict=True)]
     return {"volumes": [{"name": name, "emptyDir": {}} for name in names],
             "containers": [{"name": "sandbox", "volumeMounts": mounts}]}
+
+
+def _message(err: bytes) -> str:
+    """The message of skiff on stderr; with `-o json` the detail of its last line."""
+    text = err.decode(errors="replace").strip()
+    try:
+        return str(json.loads(text.rpartition("\n")[2])["detail"])
+    except (ValueError, KeyError, TypeError):
+        return text.removeprefix("skiff: ")
