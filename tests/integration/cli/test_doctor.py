@@ -39,7 +39,7 @@ def test_the_doctors_advice_helps_where_the_key_is_damaged(skiff):
 
 
 def test_a_profile_for_apparmor_is_printed_for_a_program_of_root_alone(skiff, tmp_path):
-    """One that somebody can replace would hold for every program that is put there."""
+    """A profile for a program that somebody can replace would hold for every program that is put there."""
     beside = tmp_path / "skiff"
     shutil.copy(skiff.program, beside)
     skiff.command[-1] = str(beside)
