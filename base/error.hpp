@@ -36,6 +36,9 @@ namespace skiff {
   X(command_forgotten,      "The command is no longer kept: choose another id to run it again.")                       \
   X(command_ended,          "The command has ended: read its result.")                                                 \
   X(instance_changed,       "The agent was restarted since `if_instance`; its commands are gone: start them again.")   \
+  X(context_not_found,      "No context with this id was created in the session, or it was deleted.")                  \
+  X(too_many_contexts,      "Delete a context that you no longer need.")                                               \
+  X(language_unavailable,   "The sandbox lacks the program that runs this language: use another image or language.")   \
   X(too_many_commands,      "Wait for a command to end, or raise `--max-commands`.")                                   \
   X(cannot_switch_user,     "The agent or the credential lacks the privilege: omit `user`.")                           \
   X(user_not_found,         "The container's passwd has no such user: give a uid.")                                    \

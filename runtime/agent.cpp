@@ -64,6 +64,7 @@ Agent::Agent(Executor on, Settings with, Access who, const InheritedLimits& inhe
                 .shell = settings.shell,
                 .inherited = sessions::inheritable_environment(settings.env_deny),
                 .may_switch_user = !settings.allow_unauthenticated}},
+      code_contexts{on},
       shutdown{on, supervisor.live, settings.termination_log},
       early_oom_{supervisor, registry, static_cast<unsigned>(settings.memory_guard_percent)} {
   supervisor.live.changed = [this] {

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "fs/watch/shared_watches.hpp"
 #include "runtime/activity.hpp"
+#include "runtime/api/code/contexts.hpp"
 #include "runtime/auth/access.hpp"
 #include "runtime/connections.hpp"
 #include "runtime/metrics.hpp"
@@ -51,6 +52,7 @@ struct Agent {
   sessions::ListeningTcp listening_tcp;
   sessions::Supervisor supervisor;
   sessions::Registry registry;
+  api::CodeContexts code_contexts;
   Shutdown shutdown;
   bool initialised = false;  ///< /v1/init was called
   sessions::Labels labels;   ///< labels of the sandbox, from /v1/init

@@ -60,6 +60,8 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] Tree tree() const { return {tag_, leader_}; }
   [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
   [[nodiscard]] const std::shared_ptr<OutputLog>& log() const noexcept { return log_; }
+  /// The offset of the log at which all that the command has written so far is read.
+  [[nodiscard]] std::uint64_t written_offset() const;
   [[nodiscard]] const std::optional<ExitStatus>& exit_status() const noexcept { return log_->exit_status(); }
   [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
   [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }

@@ -59,6 +59,12 @@ Task<Result<>> Command::signal(int signal, Target target) {
   co_return Result<>{};
 }
 
+std::uint64_t Command::written_offset() const {
+  std::uint64_t offset = log_->next_offset();
+  for (const auto& one : pumps_) offset += one->waiting();
+  return offset;
+}
+
 void Command::escalate(std::chrono::milliseconds delay, int signal) {
   escalation_.emplace(supervisor_.executor, [this, signal] {
     if (over()) return;

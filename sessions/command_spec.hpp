@@ -2,16 +2,29 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.hpp"
 #include "sessions/output/log.hpp"
 #include "sessions/process/limits.hpp"
 #include "sessions/spawn/environment.hpp"
 #include "sessions/spawn/terminal.hpp"
 
 namespace skiff::sessions {
+
+/// What a command has beside its standard streams: a text that it reads, and two pipes.
+struct Channels {
+  static constexpr int kTextFd = 3;
+  static constexpr int kInFd = 4;
+  static constexpr int kOutFd = 5;
+
+  std::string text;
+  UniqueFd in;   ///< the end that the command reads
+  UniqueFd out;  ///< the end that the command writes
+};
 
 /// A client's request to start a command.
 struct CommandSpec {
@@ -35,7 +48,8 @@ struct CommandSpec {
   bool saves_state =
       true;  ///< in a stateful session: the next command finds this one's shell state; false for background commands
   ResourceLimits limits;
-  std::string traceparent;  ///< W3C trace context for the command, empty: none
+  std::shared_ptr<Channels> channels;  ///< null: none; its descriptors go to the command. For `argv` alone
+  std::string traceparent;             ///< W3C trace context for the command, empty: none
 
   /// SHA-256 over the fields that make two requests equal: line, argv, cwd, env, user, stdin, terminal, limits.
   [[nodiscard]] std::string fingerprint() const;

@@ -141,6 +141,11 @@ Result<Session::Plan> Session::prepare(const CommandSpec& spec, User found) cons
     if (std::ranges::any_of(spec.argv, has_nul)) return fail(Errc::invalid_field, "argv holds a NUL byte", "/argv");
     process.argv = spec.argv;
   }
+  if (spec.channels) {
+    process.texts[Channels::kTextFd] = std::move(spec.channels->text);
+    process.extra.emplace_back(std::move(spec.channels->in), Channels::kInFd);
+    process.extra.emplace_back(std::move(spec.channels->out), Channels::kOutFd);
+  }
 
   const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
   // A user that was not looked up must not run as the agent's own user.

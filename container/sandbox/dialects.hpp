@@ -27,6 +27,8 @@ struct Dialect {
 
 inline constexpr std::string_view kE2bName = "e2b";
 inline constexpr std::uint16_t kE2bPort = 49'983;
+/// Where E2B's clients look for the code interpreter, which the same dialect serves on `kE2bPort`.
+inline constexpr std::uint16_t kE2bCodePort = 49'999;
 inline constexpr std::array kE2bPorts{DialectPort{.name = "e2b", .number = kE2bPort}};
 inline constexpr std::array kKubeboxPorts{DialectPort{.name = "kubebox", .number = 80}};
 inline constexpr std::array kPythonRuntimePorts{DialectPort{.name = "python-runtime", .number = 8888}};

@@ -14,6 +14,7 @@ namespace skiff::container::serve {
 namespace {
 
 constexpr std::string_view kAccessToken = "X-Access-Token";
+constexpr std::string_view kTrafficToken = "E2B-Traffic-Access-Token";
 /// The scopes of the agent's API for a key with the scope `use`. The server handles leases.
 constexpr std::string_view kUse = "read exec ports";
 
@@ -23,6 +24,10 @@ constexpr std::chrono::milliseconds kDialPatience{8'000};
 /// The giver of a service account's previews: an account continues with its next token, so its previews end only with
 /// their time, or with the sandbox.
 constexpr std::string_view kByAccount = "account";
+
+bool is_e2b_port(std::uint16_t port) {
+  return port == kE2bPort || port == kE2bCodePort;
+}
 
 /// True if the request names another namespace than the tenant's.
 bool names_another(const Destination& destination, const std::string& tenant) {
@@ -90,7 +95,7 @@ Task<Result<Authorizer::Admitted>> Authorizer::by_access_token(std::string_view 
   if (names_another(*destination, *tenant)) co_return std::unexpected{no_such_sandbox(destination->sandbox)};
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}},
                     .who = std::string{kByAccessToken}};
-  if (destination->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
+  if (!is_e2b_port(destination->port)) admitted.permission.credential_fields = {std::string{kAccessToken}};
   co_return admitted;
 }
 
@@ -166,7 +171,10 @@ Task<Result<Authorizer::Admitted>> Authorizer::admit(const protocol::HttpRequest
                                                      const Destination* destination, bool is_tls) {
   SKIFF_CO_TRY(auto with_key, co_await by_key(request, destination));
   if (with_key) co_return std::move(*with_key);
-  if (const auto token = request->headers.find(kAccessToken)) co_return co_await by_access_token(*token, destination);
+  auto token = request->headers.find(kAccessToken);
+  // The code interpreter's clients show the token for its contexts in another field.
+  if (!token && is_e2b_port(destination->port)) token = request->headers.find(kTrafficToken);
+  if (token) co_return co_await by_access_token(*token, destination);
   if (destination->port == kE2bPort && request->target.parameter("signature")) {
     co_return co_await by_signature(request, destination);
   }
@@ -184,8 +192,9 @@ Task<Result<Endpoint>> Authorizer::agent(SandboxRef of, TokenGrant grant, Look l
 }
 
 Task<Result<protocol::Stream>> Authorizer::dial(SandboxRef of, std::uint16_t port) {
-  auto dialled = co_await within(std::chrono::steady_clock::now() + kDialPatience,
-                                 fleet_->dial(std::move(of.tenant), std::move(of.sandbox), port));
+  auto dialled = co_await within(
+      std::chrono::steady_clock::now() + kDialPatience,
+      fleet_->dial(std::move(of.tenant), std::move(of.sandbox), port == kE2bCodePort ? kE2bPort : port));
   if (dialled) co_return std::move(*dialled);
   co_return fail(Errc::cluster_unavailable, "the host of the sandboxes does not answer");
 }

@@ -126,7 +126,9 @@ struct Service::Visit {
   SteadyTime began = std::chrono::steady_clock::now();
   Span span = {};
 
-  [[nodiscard]] bool asks_e2b_agent() const noexcept { return destination && destination->port == kE2bPort; }
+  [[nodiscard]] bool asks_e2b_agent() const noexcept {
+    return destination && (destination->port == kE2bPort || destination->port == kE2bCodePort);
+  }
 };
 
 Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates templates, ServiceOptions options)

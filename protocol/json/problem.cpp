@@ -58,6 +58,12 @@ Entry entry(Errc code) noexcept {
       return {409, "The command has ended"};
     case Errc::instance_changed:
       return {409, "The agent was restarted"};
+    case Errc::context_not_found:
+      return {404, "There is no such context"};
+    case Errc::too_many_contexts:
+      return {429, "There are too many contexts"};
+    case Errc::language_unavailable:
+      return {422, "The language is not available here"};
     case Errc::too_many_commands:
       return {429, "There are too many commands"};
     case Errc::cannot_switch_user:

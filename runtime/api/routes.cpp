@@ -6,6 +6,7 @@
 #include "runtime/api/agent/agent_routes.hpp"
 #include "runtime/api/agent/init.hpp"
 #include "runtime/api/agent/telemetry_routes.hpp"
+#include "runtime/api/code_route_table.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/commands/run_routes.hpp"
 #include "runtime/api/file_routes.hpp"
@@ -447,7 +448,7 @@ bool is_short(const protocol::service::Segments& segments) {
 std::span<const Route> routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> rows{kRoutes.begin(), kRoutes.end()};
-    for (const auto more : {file_routes(), mcp::routes()}) rows.insert(rows.end(), more.begin(), more.end());
+    for (const auto more : {code_route_table(), file_routes(), mcp::routes()}) rows.insert(rows.end(), more.begin(), more.end());
     return rows;
   }();
   return table;

@@ -76,9 +76,13 @@ Task<> OutputPump::run() {
   progress_.notify_all();
 }
 
+std::uint64_t OutputPump::waiting() {
+  int bytes = 0;
+  return !at_end_ && ::ioctl(source_.native_handle(), FIONREAD, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
 void OutputPump::leader_ended() {
-  int waiting = 0;
-  if (!at_end_ && ::ioctl(source_.native_handle(), FIONREAD, &waiting) == 0) left_of_leader_ = waiting;
+  left_of_leader_ = static_cast<std::int64_t>(waiting());
 }
 
 void OutputPump::abandon() {

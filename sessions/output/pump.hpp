@@ -25,6 +25,8 @@ class OutputPump {
   /// Runs until end of file. A terminal's EIO counts as its end.
   [[nodiscard]] Task<> run();
 
+  /// Bytes that are in the pipe now.
+  [[nodiscard]] std::uint64_t waiting();
   /// Notes that the leader has ended: the bytes in the pipe now are still the leader's; later bytes need not be
   /// awaited.
   void leader_ended();

@@ -118,7 +118,7 @@ class PreparedAgent:
     def ask(self, route, how, token):
         """One request for `route`; the answer's status, content type and problem code."""
         path = route.path
-        for name, otherwise in ("sid", "default"), ("cid", "live"), ("path", "f"), ("port", str(self.port)):
+        for name, otherwise in ("sid", "default"), ("cid", "live"), ("path", "f"), ("port", str(self.port)), ("xid", "bash"):
             path = path.replace("{" + name + "}", how.get(name, otherwise))
         path += "?" + how["query"] if "query" in how else ""
         headers = dict(how.get("headers", {}))
@@ -232,6 +232,17 @@ ASKED = {
     "POST /v1/sessions/{sid}/wait": [
         (200, "application/json", {"json": {"for": {"command": "done"}}}), (400, "missing_field", {"json": {}}),
         (404, "command_not_found", {"json": {"for": {"command": "none"}}})],
+    "POST /v1/sessions/{sid}/code": [
+        (200, "application/json", {"json": {"code": "true", "language": "bash"}}),
+        (200, "application/x-ndjson", {"json": {"code": "true", "language": "bash", "mode": "stream"}}),
+        (400, "missing_field", {"json": {}}), (404, "context_not_found", {"json": {"code": "1", "context": "none"}}),
+        (422, "language_unavailable", {"json": {"code": "1", "language": "none"}})],
+    "GET /v1/sessions/{sid}/code/contexts": [(200, "application/json", {}), (404, "session_not_found", NONE)],
+    "POST /v1/sessions/{sid}/code/contexts": [
+        (201, "application/json", {"json": {}}), (404, "session_not_found", {**NONE, "json": {}}),
+        (422, "language_unavailable", {"json": {"language": "none"}})],
+    "POST /v1/sessions/{sid}/code/contexts/{xid}/restart": [(204, None, {}), (404, "context_not_found", {"xid": "none"})],
+    "DELETE /v1/sessions/{sid}/code/contexts/{xid}": [(204, None, {}), (404, "context_not_found", {"xid": "none"})],
     "DELETE /v1/sessions/{sid}": [
         (204, None, {"sid": "made"}), (404, "session_not_found", NONE), (409, "session_protected", {})],
     # Now that there is room for one.

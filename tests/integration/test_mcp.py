@@ -10,7 +10,7 @@ from waiting import until
 
 READ_ONLY = {"read_output", "wait_for", "list_commands", "read_file", "list_directory", "find_files", "search_files",
              "watch_changes", "list_sessions"}
-CHANGING = {"run_command", "write_input", "send_signal", "write_file", "edit_file", "apply_changes", "create_session",
+CHANGING = {"run_code", "run_command", "write_input", "send_signal", "write_file", "edit_file", "apply_changes", "create_session",
             "delete_session"}
 
 

@@ -61,6 +61,7 @@ ARROWS = {
     "runtime/api/answers": (("runtime/api",), "what is answered: each row writes a JSON member and its schema"),
     "runtime/api/agent": (("runtime", "runtime/process", "runtime/auth", "runtime/api", "runtime/api/answers", "runtime/api/commands"), "routes about the agent: health, version, telemetry, `/v1/init` (which gives a prestarted sandbox its credentials, once), `/v1/lease`"),
     "runtime/api/commands": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/answers"), "routes of commands: start, output, input, signals, /v1/run"),
+    "runtime/api/code": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/answers", "runtime/api/commands"), "code that runs: its contexts and their workers (with the sources of the workers), what they tell, the routes"),
     "runtime/api/sessions": (("runtime", "runtime/auth", "runtime/api", "runtime/api/answers", "runtime/api/commands"), "routes of sessions, and the wait for a condition"),
     "runtime/api/sockets": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/answers", "runtime/api/commands"), "WebSocket routes: messages and channels"),
     "runtime/api/files": (("runtime", "runtime/auth", "runtime/api", "runtime/api/answers", "runtime/api/sockets"), "routes of files, archives and watches"),
@@ -73,7 +74,8 @@ ARROWS = {
     "runtime/dialects/kubebox": (("runtime", "runtime/process", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects"), "the protocol of kubebox's Python client, REST and Socket.IO"),
     "runtime/dialects/python_runtime": (("runtime", "runtime/process", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects"), "the runtime protocol of agent-sandbox's Python SDK"),
     "runtime/dialects/sandboxd": (("runtime", "runtime/process", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects"), "agent-sandbox's sandboxd: files by REST, processes by gRPC"),
-    "runtime/dialects/e2b": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b/files"), "E2B's sandbox protocol, translated to sessions and commands"),
+    "runtime/dialects/e2b": (("runtime", "runtime/auth", "runtime/reader", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b/files", "runtime/dialects/e2b/code"), "E2B's sandbox protocol, translated to sessions and commands"),
+    "runtime/dialects/e2b/code": (("runtime", "runtime/auth", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b", "runtime/dialects/e2b/files"), "E2B's code interpreter"),
     "runtime/dialects/e2b/files": (("runtime", "runtime/auth", "runtime/api", "runtime/api/*", "runtime/dialects", "runtime/dialects/e2b"), "E2B's files and watches"),
 
     "container": ((ALL,), "skiff: main"),

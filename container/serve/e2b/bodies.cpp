@@ -31,6 +31,8 @@ json common(const Sandbox& sandbox) {
 void add(json& value, const Reached& how) {
   value["domain"] = how.domain;
   value["envdAccessToken"] = how.access_token.empty() ? json{} : json(how.access_token);
+  // The clients of the code interpreter show it for the contexts.
+  value["trafficAccessToken"] = value["envdAccessToken"];
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct GatewayOptions {
   /// The port number by which clients address the agent's own API, wherever it listens.
   std::uint16_t agent_port = 7070;
   /// The ports of the agent's dialects. They are dialled directly, because `/v1/ports` refuses the agent's own ports.
-  std::vector<std::uint16_t> dialect_ports = {49983};
+  std::vector<std::uint16_t> dialect_ports = {49983, 49999};
   /// A proxy in front names the client: its X-Forwarded-* are kept. Otherwise these fields come from the client, and
   /// are removed.
   bool behind_proxy = false;

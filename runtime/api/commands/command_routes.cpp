@@ -42,7 +42,8 @@ Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> comman
 
 Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
                                                std::shared_ptr<sessions::Session> session,
-                                               const CommandRequest* request) {
+                                               const CommandRequest* request,
+                                               std::shared_ptr<sessions::Channels> channels) {
   if (request->if_instance && *request->if_instance != agent.instance) {
     co_return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
   }
@@ -55,6 +56,7 @@ Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* calle
                    "the credential is for a session whose commands run as user \"" + *bounds.user + "\"", "/user");
   }
   SKIFF_CO_TRY(auto spec, request->spec(caller->traceparent));
+  spec.channels = std::move(channels);
   auto user = co_await session->find_user(spec.user);
   if (agent.shutdown.draining()) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   auto started = session->start(std::move(spec), std::move(user));

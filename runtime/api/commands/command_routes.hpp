@@ -21,10 +21,11 @@ namespace skiff::runtime::api {
 /// trace context on, and records the command's id for the logs.
 [[nodiscard]] Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
                                                              const CommandRequest* request);
-/// Starts a command for a client of another protocol, or of a WebSocket.
+/// Starts a command for a client of another protocol, or of a WebSocket. `channels`: what it has beside its streams.
 [[nodiscard]] Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
                                                              std::shared_ptr<sessions::Session> session,
-                                                             const CommandRequest* request);
+                                                             const CommandRequest* request,
+                                                             std::shared_ptr<sessions::Channels> channels = nullptr);
 /// Sends a signal for /signal and WebSockets, with the default target and the escalation.
 [[nodiscard]] Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request);
 

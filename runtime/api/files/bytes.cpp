@@ -158,7 +158,7 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
   const std::span<char> block{memory.get(), kUploadBlock};
   const ByteSource body = body_of(&call.http);
   while (!refused) {
-    SKIFF_CO_TRY(auto got, co_await receive(&body, block));
+    SKIFF_CO_TRY(auto got, co_await api::receive(&body, block));
     auto write = [&] { return appender.write(block.first(got)); };
     if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());
     if (got < block.size()) break;

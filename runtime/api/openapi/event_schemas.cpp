@@ -67,6 +67,25 @@ SchemaRef event_schema() {
       .json = merged_components(stream_events(), "EventType", "A line of NDJSON, or the data of a server-sent event.")};
 }
 
+SchemaRef code_event_schema() {
+  return {.name = "CodeEvent",
+          .json = object({{"type", named("CodeEventType", one_of({"started", "stdout", "stderr", "result", "error",
+                                                                  "end", "keepalive"}))},
+                          {"context", kId, false, "started: id of the context"},
+                          {"fresh", kFlag, false, "started: the context was started for this call"},
+                          {"text", kText, false, "stdout, stderr: what was printed; result: the repr of the value"},
+                          {"timestamp", kTime, false, "stdout, stderr: when it was read"},
+                          {"html", kText, false, "result: further forms of the value; see CodeResult"},
+                          {"png", kText, false, "result: in base64"},
+                          {"is_main_result", kFlag, false, "result: it is the value of the last expression"},
+                          {"name", kText, false, "error: its class"},
+                          {"value", kText, false, "error: its message"},
+                          {"traceback", kText, false, "error: where it came from"},
+                          {"execution_count", kCount, false, "end: calls in this context since it was started"},
+                          {"cause", kText, false, "end: as in CodeAnswer"}},
+                         "A line of NDJSON of code that runs.")};
+}
+
 SchemaRef glob_record_schema() {
   return {.name = "GlobRecord", .json = merged_components(glob_records(), "GlobRecordType", "A line of files:glob.")};
 }

@@ -22,6 +22,8 @@ using Schemas = std::vector<protocol::SchemaRef>;
 // The events as one object each, for the OpenAPI document, because client generators differ too much in their
 // support for unions.
 [[nodiscard]] protocol::SchemaRef event_schema();
+/// A line of the code that runs.
+[[nodiscard]] protocol::SchemaRef code_event_schema();
 [[nodiscard]] protocol::SchemaRef glob_record_schema();
 [[nodiscard]] protocol::SchemaRef grep_record_schema();
 [[nodiscard]] protocol::SchemaRef watch_event_schema();

@@ -4,6 +4,7 @@
 #include "runtime/api/agent/init.hpp"
 #include "runtime/api/agent/init_request.hpp"
 #include "runtime/api/agent/telemetry_routes.hpp"
+#include "runtime/api/code/code_requests.hpp"
 #include "runtime/api/openapi/answer_schemas.hpp"
 #include "runtime/api/openapi/event_schemas.hpp"
 #include "runtime/api/openapi/operation_parts.hpp"
@@ -161,6 +162,32 @@ void describe_wait(ApiOperation& operation) {
   takes<WaitRequest>(operation, "WaitRequest");
   operation.responses.push_back(json(200, "Whether the condition was met", wait_answer().schema()));
   may_fail(operation, {410});
+}
+
+void describe_run_code(ApiOperation& operation) {
+  takes<CodeRequest>(operation, "CodeRequest");
+  ApiResponse ok = json(200, "Mode wait: the answer. Mode stream: the events",
+                        {.name = "CodeAnswer", .json = protocol::json_schema<CodeAnswer>()});
+  ok.bodies.push_back({"application/x-ndjson", code_event_schema()});
+  operation.responses.push_back(std::move(ok));
+  may_fail(operation, {404, 409, 422, 429});
+}
+
+void describe_code_contexts(ApiOperation& operation) {
+  operation.responses.push_back(
+      json(200, "All contexts", {.name = "CodeContextList", .json = protocol::json_schema<CodeContextList>()}));
+}
+
+void describe_create_code_context(ApiOperation& operation) {
+  takes<CodeContextRequest>(operation, "CodeContextRequest");
+  operation.request_required = false;
+  operation.responses.push_back(
+      json(201, "Created", {.name = "CodeContext", .json = protocol::json_schema<CodeContextShown>()}));
+  may_fail(operation, {422, 429});
+}
+
+void describe_delete_code_context(ApiOperation& operation) {
+  describe_no_content(operation);
 }
 
 void describe_start_command(ApiOperation& operation) {

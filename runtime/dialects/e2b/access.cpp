@@ -48,7 +48,9 @@ Result<> Access::close(std::string token) {
 
 Result<bool> Access::check(const protocol::Headers& headers) {
   if (!is_closed()) return false;
-  const auto token = headers.find("X-Access-Token");
+  auto token = headers.find("X-Access-Token");
+  // The code interpreter's clients show a token for the contexts in this field alone.
+  if (!token) token = headers.find("E2B-Traffic-Access-Token");
   if (!token) return fail(Errc::unauthenticated, "X-Access-Token is missing");
   if (headers.count("X-Access-Token") > 1 || !matches(*token)) {
     return fail(Errc::unauthenticated, "X-Access-Token is not right");

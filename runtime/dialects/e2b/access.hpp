@@ -19,7 +19,8 @@ class Access {
 
   [[nodiscard]] bool is_closed() const noexcept { return digest_.has_value(); }
 
-  /// Checks X-Access-Token. True: the client has shown the token. False: there is no token. Errors: unauthenticated.
+  /// Checks X-Access-Token, or else E2B-Traffic-Access-Token. True: the client has shown it. False: nothing is
+  /// protected. Errors: unauthenticated.
   [[nodiscard]] Result<bool> check(const protocol::Headers& headers);
 
   /// Checks a request to /files, which may carry a signature in its query instead of the header: "v1_" and the SHA-256

@@ -9,6 +9,7 @@
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/agent_routes.hpp"
+#include "runtime/dialects/e2b/code/code_routes.hpp"
 #include "runtime/dialects/e2b/connect_error.hpp"
 #include "runtime/dialects/e2b/files/files.hpp"
 #include "runtime/dialects/e2b/files/filesystem_service.hpp"
@@ -42,6 +43,11 @@ constexpr std::array kRows{
     Row{.method = "GET", .path = "/envs", .handler = tell_envs},
     Row{.method = "GET", .path = "/files", .scope = Check::own, .handler = send_file},
     Row{.method = "POST", .path = "/files", .scope = Check::own, .handler = take_files},
+    Row{.method = "POST", .path = "/execute", .handler = execute_code},
+    Row{.method = "GET", .path = "/contexts", .handler = tell_contexts},
+    Row{.method = "POST", .path = "/contexts", .handler = create_context},
+    Row{.method = "DELETE", .path = "/contexts/{id}", .handler = remove_context},
+    Row{.method = "POST", .path = "/contexts/{id}/restart", .handler = restart_context},
     Row{.method = "POST", .path = "/process.Process/Start", .handler = stream<start_process>},
     Row{.method = "POST", .path = "/process.Process/Connect", .handler = stream<connect_process>},
     Row{.method = "POST", .path = "/process.Process/StreamInput", .handler = stream<stream_input>},

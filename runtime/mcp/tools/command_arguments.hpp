@@ -61,6 +61,28 @@ struct RunArguments {
   };
 };
 
+struct RunCodeArguments {
+  std::string code;
+  std::optional<std::string> language;
+  std::optional<std::string> context;
+  std::optional<std::string> session;
+  Milliseconds timeout = kUsualWait;
+  std::uint64_t max_output_bytes = 32 * 1024;
+  static constexpr auto fields = std::tuple{
+      field("code", &RunCodeArguments::code, "The code", {.text = Text::no_nul}),
+      field("language", &RunCodeArguments::language, "python (the default), javascript or bash"),
+      field("context", &RunCodeArguments::context, "A context that was created for you; leave out for the usual one",
+            {.text = Text::id}),
+      field("session", &RunCodeArguments::session, "The session to run in; leave out for the usual one",
+            {.text = Text::id}),
+      field("timeout_ms", &RunCodeArguments::timeout, "End the context after this time, default 50 s",
+            {.minimum = 1, .maximum = kLongestWait, .optional = true}),
+      field("max_output_bytes", &RunCodeArguments::max_output_bytes,
+            "The most bytes of stdout and of stderr in the answer, default 32768",
+            {.minimum = 0, .maximum = kMostOutput, .optional = true}),
+  };
+};
+
 struct ReadOutputArguments {
   std::string command;
   std::optional<std::string> session;

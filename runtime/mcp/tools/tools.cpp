@@ -27,6 +27,8 @@ constexpr std::array kAdvice{
     Advice{Errc::command_forgotten, "Its output is no longer kept: run it again if you need it."},
     Advice{Errc::command_ended, "Call read_output for what it has printed and how it ended."},
     Advice{Errc::too_many_commands, "Wait for a command to end with wait_for, or end one with send_signal."},
+    Advice{Errc::context_not_found, "Leave context out."},
+    Advice{Errc::language_unavailable, "Use another language, or install it with run_command."},
     Advice{Errc::stdin_closed, "Start the command again with background and stdin_open."},
     Advice{Errc::path_not_found, "Call list_directory or find_files to see what is there."},
     Advice{Errc::path_escapes_root, "Use a path below the session's root; run_command can reach others."},
@@ -92,7 +94,7 @@ RpcResult<void> sole_page(const Message& message) {
 std::span<const Tool> tools() {
   static const std::vector<Tool> table = [] {
     std::vector<Tool> all;
-    for (const auto part : {command_tools(), file_tools(), session_tools()}) {
+    for (const auto part : {command_tools(), code_tools(), file_tools(), session_tools()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

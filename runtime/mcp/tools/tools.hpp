@@ -29,10 +29,11 @@ struct Tool {
   Task<Result<std::string>> (*run)(std::shared_ptr<Request> request, nlohmann::json arguments);
 };
 
-/// The tool table, which consists of the three parts below.
+/// The tool table, which consists of the parts below.
 [[nodiscard]] std::span<const Tool> tools();
 /// The parts of the tool table.
 [[nodiscard]] std::span<const Tool> command_tools();
+[[nodiscard]] std::span<const Tool> code_tools();
 [[nodiscard]] std::span<const Tool> session_tools();
 [[nodiscard]] std::span<const Tool> file_tools();
 

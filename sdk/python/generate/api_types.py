@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 ANSWERS = ("AgentVersion", "Command", "EditedFile", "FileEntry", "FileList", "FileResults", "Ports", "Session", "WaitAnswer")
-BODIES = ("CommandRequest", "EditsRequest", "MakeDirectoryRequest", "MoveRequest", "SessionRequest", "SetModeRequest",
+BODIES = ("CodeContextRequest", "CodeRequest", "CommandRequest", "EditsRequest", "MakeDirectoryRequest", "MoveRequest", "SessionRequest", "SetModeRequest",
           "SignalRequest", "TerminalSize", "WaitRequest")
 PLAIN = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "object": "dict[str, Any]"}
 WIDTH = 120

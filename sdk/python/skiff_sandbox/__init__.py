@@ -7,14 +7,17 @@
 
 `AsyncSandbox` has the same words with `await`. docs/sdk-python.md shows complete programs."""
 
+from ._async.code import AsyncCodeContext
 from ._async.command import AsyncCommand, AsyncTerminal
 from ._async.files import AsyncFiles
 from ._async.sandbox import AsyncSandbox
 from ._async.session import AsyncSession
 from ._async.watch import AsyncWatch
+from ._code import CodeError, CodeResult, CodeRun
 from ._errors import SkiffError
 from ._events import Event, Exit, Gap, Output, Result
 from ._found import Change, Found, GlobMatch, GrepMatch
+from ._sync.code import CodeContext
 from ._sync.command import Command, Terminal
 from ._sync.files import Files
 from ._sync.sandbox import Sandbox
@@ -23,7 +26,7 @@ from ._sync.watch import Watch
 from ._types import EditedFile, FileEntry, Port
 
 __all__ = [
-    "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch", "Change", "Command", "EditedFile",
-    "Event", "Exit", "FileEntry", "Files", "Found", "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox",
-    "Session", "SkiffError", "Terminal", "Watch",
+    "AsyncCodeContext", "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch", "Change",
+    "CodeContext", "CodeError", "CodeResult", "CodeRun", "Command", "EditedFile", "Event", "Exit", "FileEntry", "Files", "Found",
+    "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox", "Session", "SkiffError", "Terminal", "Watch",
 ]

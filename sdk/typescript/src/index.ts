@@ -1,3 +1,4 @@
+export { CodeContext, type CodeError, type CodeOptions, type CodeResult, type CodeRun } from "./code.js";
 export { Command, type CommandDetails, type WaitOptions } from "./command.js";
 export type { Data } from "./body.js";
 export type { Duration } from "./durations.js";

@@ -87,6 +87,149 @@ export interface components {
       stderr: string;
       stdout: string;
     };
+    CodeAnswer: {
+      /** @description completed; or why the context has ended: timeout, ended (by itself), invalid (it has sent nonsense) */
+      cause: string;
+      /** @description Id of the context */
+      context: string;
+      /** @description The exception that has ended it; ContextEnded: its process has ended */
+      error?: components["schemas"]["CodeError"];
+      /**
+      * Format: int64
+      * @description Calls in this context since it was started
+      */
+      execution_count: number;
+      /** @description The context was started for this call: it had no variables */
+      fresh: boolean;
+      /** @description Values that it has shown, in order */
+      results: components["schemas"]["CodeResult"][];
+      /** @description What it printed to standard error */
+      stderr: string;
+      /** @description What it printed */
+      stdout: string;
+      /** @description Output or results were left out */
+      truncated: boolean;
+    };
+    CodeContext: {
+      /** @description The command that runs its code; absent: none runs now */
+      command?: string;
+      /** @description Directory in which it starts */
+      cwd: string;
+      /** @description Id */
+      id: string;
+      /** @description Its language */
+      language: string;
+    };
+    CodeContextList: {
+      /** @description All of them, oldest first */
+      items: components["schemas"]["CodeContext"][];
+    };
+    CodeContextRequest: {
+      /** @description Directory in which it starts, relative to the session's */
+      cwd?: string;
+      /** @description python (the default), javascript or bash */
+      language?: string;
+    };
+    CodeError: {
+      /** @description Its class, such as ValueError */
+      name: string;
+      /** @description Where it came from */
+      traceback: string;
+      /** @description Its message */
+      value: string;
+    };
+    /** @description A line of NDJSON of code that runs. */
+    CodeEvent: {
+      /** @description end: as in CodeAnswer */
+      cause?: string;
+      /** @description started: id of the context */
+      context?: string;
+      /**
+      * Format: int64
+      * @description end: calls in this context since it was started
+      */
+      execution_count?: number;
+      /** @description started: the context was started for this call */
+      fresh?: boolean;
+      /** @description result: further forms of the value; see CodeResult */
+      html?: string;
+      /** @description result: it is the value of the last expression */
+      is_main_result?: boolean;
+      /** @description error: its class */
+      name?: string;
+      /** @description result: in base64 */
+      png?: string;
+      /** @description stdout, stderr: what was printed; result: the repr of the value */
+      text?: string;
+      /**
+      * Format: date-time
+      * @description stdout, stderr: when it was read
+      */
+      timestamp?: string;
+      /** @description error: where it came from */
+      traceback?: string;
+      type: components["schemas"]["CodeEventType"];
+      /** @description error: its message */
+      value?: string;
+    };
+    /** @enum {string} */
+    CodeEventType: "started" | "stdout" | "stderr" | "result" | "error" | "end" | "keepalive";
+    /** @enum {string} */
+    CodeMode: "wait" | "stream";
+    CodeRequest: {
+      /** @description The code */
+      code: string;
+      /** @description Id of the context to run it in; by default that of the language */
+      context?: string;
+      /** @description Variables of the environment while it runs; bash keeps them */
+      env?: {
+        [key: string]: string;
+      };
+      /** @description python (the default), javascript or bash; excludes context */
+      language?: string;
+      /**
+      * Format: int32
+      * @description Mode wait: longest stdout or stderr in the answer
+      */
+      max_output_bytes?: number;
+      /** @description When to answer: after the end, or with events as they happen */
+      mode?: components["schemas"]["CodeMode"];
+      /**
+      * Format: int64
+      * @description End the context with its process tree after this time
+      */
+      timeout_ms?: number;
+    };
+    CodeResult: {
+      /** @description The numbers of a figure with one plot */
+      chart?: unknown;
+      /** @description The first 1000 rows of a DataFrame, by column */
+      data?: unknown;
+      /** @description Other media types */
+      extra?: unknown;
+      /** @description HTML */
+      html?: string;
+      /** @description The value of the last expression */
+      is_main_result?: boolean;
+      /** @description JavaScript */
+      javascript?: string;
+      /** @description JPEG, in base64 */
+      jpeg?: string;
+      /** @description JSON */
+      json?: unknown;
+      /** @description LaTeX */
+      latex?: string;
+      /** @description Markdown */
+      markdown?: string;
+      /** @description PDF, in base64 */
+      pdf?: string;
+      /** @description PNG, in base64 */
+      png?: string;
+      /** @description SVG */
+      svg?: string;
+      /** @description Its repr */
+      text?: string;
+    };
     Command: {
       argv?: string[];
       /** @description Processes that still run and hold a pipe */

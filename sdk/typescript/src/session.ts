@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { base64OfBytes, bytesOfBase64, joined } from "./base64.js";
+import { CodeContext, type CodeOptions, type CodeRun, runCode } from "./code.js";
 import { Command, type CommandDetails, detailsOf, type WaitOptions } from "./command.js";
 import type { Connection } from "./connection.js";
 import { milliseconds } from "./durations.js";
@@ -106,6 +107,28 @@ export class Session implements AsyncDisposable {
       cursor = page.next_cursor;
     } while (cursor !== undefined);
     return all;
+  }
+
+  /**
+   * Runs code with the sandbox's own interpreter, in a context that keeps its variables from call to call: "python",
+   * "javascript" (node) or "bash". What it prints, the values that it shows and its error are in the answer; the
+   * code's own error is not thrown. When `signal` is aborted, the code is interrupted. `POST /v1/sessions/{sid}/code`.
+   * Throws `language_unavailable`, `connection_failed` (the code may have run; it is not repeated).
+   */
+  runCode(code: string, options: CodeOptions & { language?: string } = {}): Promise<CodeRun> {
+    const { language = "python", ...more } = options;
+    return runCode(this.connection, this.path, { code, language }, more);
+  }
+
+  /**
+   * A further context, with variables of its own. Its process starts with its first call, in `cwd`, relative to the
+   * session's directory. `POST /v1/sessions/{sid}/code/contexts`. Throws `too_many_contexts`.
+   */
+  async createCodeContext(options: { language?: string; cwd?: string; signal?: AbortSignal } = {}): Promise<CodeContext> {
+    const { signal, ...json } = options;
+    const request = { method: "POST", path: `${this.path}/code/contexts`, json, repeat: false, signal };
+    const made = await this.connection.json<Schemas["CodeContext"]>(request);
+    return new CodeContext(this.connection, this.path, made.id);
   }
 
   /** Opens a terminal with the shell of the session. `POST /v1/sessions/{sid}/commands` with `tty`. */

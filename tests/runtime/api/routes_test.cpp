@@ -22,13 +22,18 @@ constexpr std::string_view kRoutesIntroduction =
     "Any route may answer 400, 421, 431 and 503; routes with a scope also 401 and 403; with an id or a path 404; with "
     "a "
     "JSON body 413 and 415; a\nWebSocket 426. The column Errors lists the others.\n\n"
-    "This page is generated from the route table (`runtime/api/routes.cpp`, `runtime/api/file_routes.cpp`): run "
-    "`runtime_tests` with\n`SKIFF_UPDATE_DOCS=1` after a change.\n";
+    "This page is generated from the route table (`runtime/api/routes.cpp`, `code_route_table.cpp` and "
+    "`file_routes.cpp` "
+    "there): run\n`runtime_tests` with `SKIFF_UPDATE_DOCS=1` after a change.\n";
 
 /// The sections in the order of the page.
-constexpr std::array kSections{std::pair{"front door", "Front door"},      std::pair{"sessions", "Sessions"},
-                               std::pair{"commands", "Commands"},          std::pair{"files", "Files"},
-                               std::pair{"mcp", "Model Context Protocol"}, std::pair{"ports", "Servers on ports"},
+constexpr std::array kSections{std::pair{"front door", "Front door"},
+                               std::pair{"sessions", "Sessions"},
+                               std::pair{"commands", "Commands"},
+                               std::pair{"code", "Code"},
+                               std::pair{"files", "Files"},
+                               std::pair{"mcp", "Model Context Protocol"},
+                               std::pair{"ports", "Servers on ports"},
                                std::pair{"agent", "The agent itself"}};
 
 struct Operation {

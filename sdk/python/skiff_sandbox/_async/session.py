@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import _async_io as io
+from .._code import CodeResult, CodeRun
 from .._decode import decode
 from .._errors import SkiffError
 from .._events import Collector, Exit, Output, Result
@@ -15,6 +16,8 @@ from .._settings import Duration, milliseconds, new_id
 from .._types import Command as CommandDetails
 from .._types import CommandRequest, CommandState, ResourceLimits, TerminalSize, WaitRequest
 from .._types import Session as SessionDetails
+from . import code as code_calls
+from .code import AsyncCodeContext
 from .command import NDJSON, WAIT_SECONDS, AsyncCommand, AsyncTerminal, Place
 from .files import AsyncFiles
 from .transport import AsyncTransport, Deadline, Request
@@ -116,6 +119,31 @@ class AsyncSession:
             if not page.get("next_cursor"):
                 return found
             params["cursor"] = page["next_cursor"]
+
+    async def run_code(self, code: str, *, language: str = "python", env: Mapping[str, str] | None = None,
+                       timeout: Duration | None = 3600.0, on_stdout: Callable[[str], object] | None = None,
+                       on_stderr: Callable[[str], object] | None = None,
+                       on_result: Callable[[CodeResult], object] | None = None) -> CodeRun:
+        """Runs code with the sandbox's own interpreter, in a context that keeps its variables from call to call. What it prints,
+        the values that it shows and its error are in the answer; the code's own error is not raised.
+
+        language: python, javascript (node) or bash; each has a context of its own. env: variables of the environment during this
+        call. timeout: seconds or "90s", after which the context ends with its process tree (cause `timeout`); None: never.
+        on_stdout, on_stderr, on_result: called with each piece as it comes. A call that is interrupted or cancelled interrupts
+        the code.
+
+        Route: POST /v1/sessions/{sid}/code. Errors: `language_unavailable` (the sandbox has no such interpreter),
+        `too_many_contexts`, `connection_failed` (the code may have run; it is not repeated)."""
+        body = code_calls.request_body(code, env, timeout)
+        body["language"] = language
+        return await code_calls.collected(self._transport, self.path, body, on_stdout, on_stderr, on_result)
+
+    async def create_code_context(self, *, language: str = "python", cwd: str | None = None) -> AsyncCodeContext:
+        """A further context, with variables of its own. Its process starts with its first call.
+
+        cwd: where it starts, relative to the session's directory.
+        Route: POST /v1/sessions/{sid}/code/contexts. Errors: `language_unavailable`, `too_many_contexts`."""
+        return await code_calls.created(self._transport, self.path, language, cwd)
 
     async def terminal(self, *, cols: int = 80, rows: int = 24, command: Line | None = None, cwd: str | None = None,
                        env: Mapping[str, str | None] | None = None) -> AsyncTerminal:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .. import _sync_io as io
+from .._code import CodeResult, CodeRun
 from .._decode import decode
 from .._errors import SkiffError
 from .._events import Collector, Exit, Output, Result
@@ -16,6 +17,8 @@ from .._settings import Duration, milliseconds, new_id
 from .._types import Command as CommandDetails
 from .._types import CommandRequest, CommandState, ResourceLimits, TerminalSize, WaitRequest
 from .._types import Session as SessionDetails
+from . import code as code_calls
+from .code import CodeContext
 from .command import NDJSON, WAIT_SECONDS, Command, Terminal, Place
 from .files import Files
 from .transport import Transport, Deadline, Request
@@ -117,6 +120,31 @@ class Session:
             if not page.get("next_cursor"):
                 return found
             params["cursor"] = page["next_cursor"]
+
+    def run_code(self, code: str, *, language: str = "python", env: Mapping[str, str] | None = None,
+                       timeout: Duration | None = 3600.0, on_stdout: Callable[[str], object] | None = None,
+                       on_stderr: Callable[[str], object] | None = None,
+                       on_result: Callable[[CodeResult], object] | None = None) -> CodeRun:
+        """Runs code with the sandbox's own interpreter, in a context that keeps its variables from call to call. What it prints,
+        the values that it shows and its error are in the answer; the code's own error is not raised.
+
+        language: python, javascript (node) or bash; each has a context of its own. env: variables of the environment during this
+        call. timeout: seconds or "90s", after which the context ends with its process tree (cause `timeout`); None: never.
+        on_stdout, on_stderr, on_result: called with each piece as it comes. A call that is interrupted or cancelled interrupts
+        the code.
+
+        Route: POST /v1/sessions/{sid}/code. Errors: `language_unavailable` (the sandbox has no such interpreter),
+        `too_many_contexts`, `connection_failed` (the code may have run; it is not repeated)."""
+        body = code_calls.request_body(code, env, timeout)
+        body["language"] = language
+        return code_calls.collected(self._transport, self.path, body, on_stdout, on_stderr, on_result)
+
+    def create_code_context(self, *, language: str = "python", cwd: str | None = None) -> CodeContext:
+        """A further context, with variables of its own. Its process starts with its first call.
+
+        cwd: where it starts, relative to the session's directory.
+        Route: POST /v1/sessions/{sid}/code/contexts. Errors: `language_unavailable`, `too_many_contexts`."""
+        return code_calls.created(self._transport, self.path, language, cwd)
 
     def terminal(self, *, cols: int = 80, rows: int = 24, command: Line | None = None, cwd: str | None = None,
                        env: Mapping[str, str | None] | None = None) -> Terminal:

@@ -1,0 +1,34 @@
+"""E2B's code interpreter packages, unmodified, against a real `skiff serve` with the local driver. SKIFFD and SKIFF name the binaries."""
+
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+
+import pytest  # noqa: E402
+
+from client_fixtures import *  # noqa: E402,F403
+from client_fixtures import run_program  # noqa: E402
+
+
+@pytest.fixture
+def server(serving, key, tmp_path):
+    """The packages ask for the template code-interpreter-v1."""
+    templates = tmp_path / "templates.yaml"
+    templates.write_text("base: {aliases: [code-interpreter-v1]}\n")
+    return serving.start("--templates", templates)
+
+
+@pytest.fixture
+def run_client(server, key, tmp_path):
+    """Runs a program with nothing but the variables of E2B's SDKs; its stdout."""
+
+    def run(*command):
+        done = run_program(command, HERE, {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "E2B_API_URL": server.url,
+                                           "E2B_SANDBOX_URL": server.url, "E2B_API_KEY": key})
+        assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-6000:], server.told()[-3000:])
+        return done.stdout
+
+    return run
