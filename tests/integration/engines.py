@@ -135,13 +135,22 @@ class EngineSkiff(Skiff):
         """The output of a shell line in the container."""
         return self("exec", name, "--", "sh", "-c", script, **options)[0]
 
+    def root(self, name="box"):
+        """The working directory of a container that runs, as the machine sees it."""
+        return pathlib.Path(f"/proc/{self.record(name)['pid']}/root/workspace")
+
     def containers(self):
         """{id: name} of all containers of the engine."""
         lines = self.podman("ps", "--all", "--no-trunc", "--format", "{{.ID}} {{.Names}}").splitlines()
         return dict(line.split() for line in lines)
 
     def processes(self):
-        return {**super().processes(), **self.containers()}
+        running = self.podman("ps", "--no-trunc", "--format", "{{.ID}} {{.Names}}").splitlines()
+        return {**super().processes(), **dict(line.split() for line in running)}
+
+    def finish(self):
+        super().finish()
+        assert self.containers() == {}
 
 
 def launcher(engine, folder, request):

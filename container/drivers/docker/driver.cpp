@@ -57,7 +57,7 @@ std::unexpected<Error> refused(const Error& error) {
 }
 
 /// True if there is no container because the engine has none, or is not installed any more.
-bool is_absent(const Error& error) {
+bool has_none_such(const Error& error) {
   return docker::says_no_such_container(error) || error.code == Errc::not_found;
 }
 
@@ -201,7 +201,7 @@ Task<Result<>> DockerDriver::end_all(HostRecord record, milliseconds grace) {
   auto stopped = co_await Engine{record.container->engine}.call(
       {.arguments = {"stop", "-t", std::to_string(seconds.count()), record.container->id},
        .limit = grace + kStopSlack});
-  if (!stopped && !is_absent(stopped.error())) co_return std::unexpected{stopped.error()};
+  if (!stopped && !has_none_such(stopped.error())) co_return std::unexpected{stopped.error()};
   co_return Result<>{};
 }
 
@@ -221,13 +221,13 @@ Task<Result<>> DockerDriver::discard(std::string name) {
   if (!record) found = co_await engine();
   SKIFF_CO_TRY(auto with, std::move(found));
   auto all = co_await containers(with);
-  if (!all && is_absent(all.error())) co_return Result<>{};
+  if (!all && has_none_such(all.error())) co_return Result<>{};
   if (!all) co_return std::unexpected{std::move(all.error())};
   listed_.reset();
   for (const docker::ListedContainer& one : *all) {
     if (one.name != name) continue;
     auto removed = co_await with.call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
-    if (!removed && !is_absent(removed.error())) co_return std::unexpected{removed.error()};
+    if (!removed && !has_none_such(removed.error())) co_return std::unexpected{removed.error()};
   }
   co_return Result<>{};
 }
