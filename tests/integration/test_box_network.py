@@ -105,6 +105,16 @@ def test_what_is_missing_is_named(skiff, tmp_path):
     skiff.command = usual
 
 
+def test_a_network_and_a_limit_of_memory_go_together(skiff, outside):
+    if skiff.uid != 0:
+        pytest.skip("not run: an ordinary user may not create control groups")
+    made = skiff.up("box", "--network", "open", "--memory", "256Mi")
+    assert "256 MiB of memory" in made["details"]["limits"]
+    assert reached(skiff, laptop.FAR)
+    skiff("rm", "-q", "box")
+    assert not list(pathlib.Path("/sys/fs/cgroup").glob("**/skiff/box.*"))
+
+
 def test_other_networks_are_refused(skiff):
     for words in ("cidr=198.51.100.0/24", "dns"):
         err = skiff("up", "box", "--network", words, status=125)[1]
