@@ -168,7 +168,7 @@ Machine look_at_machine(const files::path& state) {
 
 std::vector<std::string> paths_of_each_box() {
   std::vector<std::string> paths{"/dev", "/etc", "/proc", "/run", "/sys"};
-  const Machine machine = look_at_machine();
+  const Machine machine = look_at_machine({});
   paths.insert(paths.end(), machine.directories.begin(), machine.directories.end());
   for (const auto& [name, target] : state_directories()) paths.push_back(target);
   paths.push_back(std::filesystem::path{kAgentPath}.parent_path());
