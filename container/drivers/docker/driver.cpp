@@ -119,8 +119,15 @@ Task<Result<>> DockerDriver::start_container(const HostRecord* record, Engine wi
   auto pack = [agent, of = *record] { return docker::pack_agent(agent, of); };
   SKIFF_CO_TRY(auto archive, co_await disk().run(std::move(pack)));
   const std::string& id = record->container->id;
-  auto put = co_await with.call(
-      {.arguments = docker::put_in_arguments(*record->container), .limit = kLongCall, .input = std::move(archive)});
+  // Podman 4.3 copies the archive into a file, and leaves it behind.
+  const auto temporary = records().directory(record->name) / "engine";
+  SKIFF_CO_TRY_VOID(remove_directory(temporary));
+  SKIFF_CO_TRY_VOID(create_private_directory(temporary));
+  auto put = co_await with.call({.arguments = docker::put_in_arguments(*record->container),
+                                 .limit = kLongCall,
+                                 .input = std::move(archive),
+                                 .temporary = temporary.string()});
+  SKIFF_CO_TRY_VOID(remove_directory(temporary));
   if (!put) {
     const auto there = co_await inspect(with, *record);
     const bool is_gone = !there && docker::says_no_such_container(there.error());

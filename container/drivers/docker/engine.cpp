@@ -72,7 +72,7 @@ Result<Running> start_call(const Engine& engine, const EngineCall& call) {
   SKIFF_TRY(running.out, anonymous_file());
   SKIFF_TRY(running.err, anonymous_file());
   const auto pid = spawn({.argv = engine.command_line(call.arguments),
-                          .environment = Engine::environment(),
+                          .environment = Engine::environment(call.temporary),
                           .input = call.input.get(),
                           .output = running.out.get(),
                           .errors = running.err.get(),
@@ -96,10 +96,12 @@ std::vector<std::string> Engine::command_line(std::vector<std::string> arguments
   return arguments;
 }
 
-std::vector<std::string> Engine::environment() {
+std::vector<std::string> Engine::environment(std::string_view temporary) {
   std::vector<std::string> kept;
+  if (!temporary.empty()) kept.push_back(std::string{"TMPDIR="}.append(temporary));
   for (char** entry = ::environ; *entry != nullptr; ++entry) {
     const std::string_view variable{*entry};
+    if (!temporary.empty() && variable.starts_with("TMPDIR=")) continue;
     if (!variable.starts_with("SKIFF_")) kept.emplace_back(variable);
   }
   return kept;

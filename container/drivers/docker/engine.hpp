@@ -17,6 +17,7 @@ struct EngineCall {
   std::vector<std::string> arguments;
   std::chrono::milliseconds limit{30'000};  ///< longest time that it may take
   UniqueFd input = {};                      ///< its standard input, from the start; none: /dev/null
+  std::string temporary = {};               ///< directory for its temporary files; empty: the usual one
 };
 
 /// The output of a call that succeeded.
@@ -41,7 +42,8 @@ class Engine {
 
   /// The program and its environment, for a call that lasts.
   [[nodiscard]] std::vector<std::string> command_line(std::vector<std::string> arguments) const;
-  [[nodiscard]] static std::vector<std::string> environment();
+  /// `temporary`: value of TMPDIR; empty: ours.
+  [[nodiscard]] static std::vector<std::string> environment(std::string_view temporary = {});
 
  private:
   std::string program_;
