@@ -33,6 +33,13 @@ CO_TEST(Engine, ACallGivesItsOutput) {
   EXPECT_EQ(done->err, "err\n");
 }
 
+CO_TEST(Engine, ACallHasItsOwnTemporaryDirectory) {
+  auto done =
+      co_await Engine{"/bin/sh"}.call({.arguments = {"-c", "echo $TMPDIR"}, .limit = 60s, .temporary = "/given"});
+  CO_ASSERT_TRUE(done.has_value()) << done.error().message;
+  EXPECT_EQ(done->out, "/given\n");
+}
+
 CO_TEST(Engine, AFailureSaysWhatTheEngineSaid) {
   const Engine engine{"/bin/sh"};
   auto failed = co_await engine.call({.arguments = {"-c", "echo why >&2; exit 3"}, .limit = 60s});
