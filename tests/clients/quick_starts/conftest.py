@@ -15,22 +15,13 @@ from boxes import BoxSkiff, need_boxes  # noqa: E402
 from serving import Server  # noqa: E402
 
 
-@pytest.fixture
-def box_server(tmp_path):
-    """`skiff serve` with the driver box, and a key: (server, key)."""
-    need_boxes(os.geteuid())
-    skiff = BoxSkiff(tmp_path, os.geteuid())
-    server = Server(skiff, driver="box")
-    yield server, skiff("key", "create", "me")[0].strip()
-    server.stop()
-    skiff.finish()
+# The code interpreter asks for a template of this name.
+TEMPLATES = "base: {aliases: [code-interpreter-v1]}\n"
 
 
-@pytest.fixture
-def run_client(box_server, tmp_path):
+def runner(server, key, folder):
     """Runs a program with the variables of E2B's SDKs alone; its stdout."""
-    server, key = box_server
-    home = tmp_path / "client"
+    home = folder / "client"
     home.mkdir()
 
     def run(*command, **more):
@@ -38,5 +29,35 @@ def run_client(box_server, tmp_path):
                                            "E2B_SANDBOX_URL": server.url, "E2B_API_KEY": key, **more})
         assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-6000:], server.told()[-3000:])
         return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def templates(tmp_path):
+    path = tmp_path / "templates.yaml"
+    path.write_text(TEMPLATES)
+    return path
+
+
+@pytest.fixture
+def run_client(tmp_path, templates):
+    """At a `skiff serve` with the driver box."""
+    need_boxes(os.geteuid())
+    skiff = BoxSkiff(tmp_path, os.geteuid())
+    server = Server(skiff, "--templates", templates, driver="box")
+    yield runner(server, skiff("key", "create", "me")[0].strip(), tmp_path)
+    server.stop()
+    skiff.finish()
+
+
+@pytest.fixture
+def run_beside(serving, tmp_path, templates):
+    """At a `skiff serve` with the driver local, in whose sandboxes python3 is the one beside the client, with its packages."""
+
+    def run(python, *command):
+        key = serving.key()
+        serving.skiff.command[:0] = ["/usr/bin/env", f"PATH={python.parent}:{os.environ['PATH']}"]
+        return runner(serving.start("--templates", templates), key, tmp_path)(python, *command)
 
     return run
