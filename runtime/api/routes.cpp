@@ -448,7 +448,8 @@ bool is_short(const protocol::service::Segments& segments) {
 std::span<const Route> routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> rows{kRoutes.begin(), kRoutes.end()};
-    for (const auto more : {code_route_table(), file_routes(), mcp::routes()}) rows.insert(rows.end(), more.begin(), more.end());
+    for (const auto more : {code_route_table(), file_routes(), mcp::routes()})
+      rows.insert(rows.end(), more.begin(), more.end());
     return rows;
   }();
   return table;

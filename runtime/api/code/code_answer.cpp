@@ -11,11 +11,11 @@
 namespace skiff::runtime::api {
 
 /// Adds a line: `object`, with the type as its first member.
-void CodeLinesAnswer::add(std::string_view type, std::string object) {
+void CodeLinesAnswer::add(std::string_view type, std::string_view object) {
   text_ += R"({"type":")";
   text_ += type;
   text_ += object.size() > 2 ? "\"," : "\"";
-  text_ += std::string_view{object}.substr(1);
+  text_ += object.substr(1);
   text_ += '\n';
 }
 

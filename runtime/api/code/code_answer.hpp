@@ -27,7 +27,7 @@ class CodeLinesAnswer final : public CodeReader {
   [[nodiscard]] Task<Result<>> finish(CodeEnd end);
 
  private:
-  void add(std::string_view type, std::string object);
+  void add(std::string_view type, std::string_view object);
 
   protocol::HttpExchange& http_;
   const Form form_;

@@ -22,45 +22,45 @@ WaitReason = Literal["ended", "timeout", "shutdown"]
 
 @dataclass(frozen=True)
 class AgentVersion:
+    name: str
+    version: str
     api: str
     instance: str
-    labels: dict[str, str]
-    name: str
     sandbox_id: str
-    version: str
+    labels: dict[str, str]
 
 
 @dataclass(frozen=True)
 class BytesPerStream:
-    stderr: int
     stdout: int
+    stderr: int
 
 
 @dataclass(frozen=True)
 class Command:
     id: str
-    output: OutputState
     session: str
-    started_at: str
     state: CommandState
-    stdin: StdinState
+    started_at: str
     tty: bool
-    argv: list[str] | None = None
-    background: list[int] | None = None  # Processes that still run and hold a pipe
-    cause: CommandCause | None = None  # Why the command ended
-    command: str | None = None
-    core_dumped: bool | None = None
-    duration_ms: int | None = None
-    ended_at: str | None = None
-    error: SpawnError | None = None  # Why the command could not start, with cause spawn_failed
-    exit_code: int | None = None  # Exit code; null if a signal ended the command
-    hints: CommandHints | None = None
-    kill_level: str | None = None  # After a kill: tree or cgroup if no process is left; incomplete if some may be left
-    limits: dict[str, EnforcedLimit] | None = None
-    output_complete: bool | None = None
+    stdin: StdinState
+    output: OutputState
     pid: int | None = None
+    command: str | None = None
+    argv: list[str] | None = None
+    limits: dict[str, EnforcedLimit] | None = None
+    hints: CommandHints | None = None
+    exit_code: int | None = None  # Exit code; null if a signal ended the command
     signal: str | None = None  # Signal that ended the command, such as SIGTERM; null if it exited
+    cause: CommandCause | None = None  # Why the command ended
+    core_dumped: bool | None = None
+    output_complete: bool | None = None
+    background: list[int] | None = None  # Processes that still run and hold a pipe
     state_saved: StateSaved | None = None  # In a stateful session: whether its state was saved
+    kill_level: str | None = None  # After a kill: tree or cgroup if no process is left; incomplete if some may be left
+    error: SpawnError | None = None  # Why the command could not start, with cause spawn_failed
+    ended_at: str | None = None
+    duration_ms: int | None = None
     usage: Usage | None = None
 
 
@@ -71,44 +71,44 @@ class CommandHints:
 
 @dataclass(frozen=True)
 class EditedFile:
-    gid: int
-    mode: str
-    modified_at: str
-    name: str
     path: str
-    size: int
+    name: str
     type: FileType
+    size: int
+    mode: str
     uid: int
-    diff: str | None = None  # Unified diff of an edit
-    diff_cut: bool | None = None  # true: the diff is too long, and this is its beginning
-    etag: str | None = None
-    name_base64: str | None = None
+    gid: int
+    modified_at: str
     path_base64: str | None = None  # Path in base64, if it is not UTF-8
+    name_base64: str | None = None
     target: str | None = None  # Target of a symbolic link
     target_base64: str | None = None
+    etag: str | None = None
+    diff: str | None = None  # Unified diff of an edit
+    diff_cut: bool | None = None  # true: the diff is too long, and this is its beginning
 
 
 @dataclass(frozen=True)
 class EnforcedLimit:
-    by: str
     value: int
+    by: str
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    gid: int
-    mode: str
-    modified_at: str
-    name: str
     path: str
-    size: int
+    name: str
     type: FileType
+    size: int
+    mode: str
     uid: int
-    etag: str | None = None
-    name_base64: str | None = None
+    gid: int
+    modified_at: str
     path_base64: str | None = None  # Path in base64, if it is not UTF-8
+    name_base64: str | None = None
     target: str | None = None  # Target of a symbolic link
     target_base64: str | None = None
+    etag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -121,29 +121,29 @@ class FileError:
 class FileList:
     items: list[FileEntry]
     next_cursor: str | None = None  # Cursor of the next page; absent on the last one
-    too_deep: bool | None = None  # true: some entries are deeper than 256 levels
     unreadable: int | None = None  # Directories of this page that could not be read
+    too_deep: bool | None = None  # true: some entries are deeper than 256 levels
 
 
 @dataclass(frozen=True)
 class FileResult:
     path: str
-    deleted: bool | None = None  # true: the file was deleted
-    diff: str | None = None  # Unified diff of an edit
-    diff_cut: bool | None = None  # true: the diff is too long, and this is its beginning
-    error: FileError | None = None
-    etag: str | None = None
-    gid: int | None = None
-    mode: str | None = None
-    modified_at: str | None = None
+    path_base64: str | None = None  # Path in base64, if it is not UTF-8
     name: str | None = None
     name_base64: str | None = None
-    path_base64: str | None = None  # Path in base64, if it is not UTF-8
+    type: FileType | None = None
     size: int | None = None
+    mode: str | None = None
+    uid: int | None = None
+    gid: int | None = None
+    modified_at: str | None = None
     target: str | None = None  # Target of a symbolic link
     target_base64: str | None = None
-    type: FileType | None = None
-    uid: int | None = None
+    etag: str | None = None
+    diff: str | None = None  # Unified diff of an edit
+    diff_cut: bool | None = None  # true: the diff is too long, and this is its beginning
+    deleted: bool | None = None  # true: the file was deleted
+    error: FileError | None = None
 
 
 @dataclass(frozen=True)
@@ -153,21 +153,21 @@ class FileResults:
 
 @dataclass(frozen=True)
 class OutputState:
-    bytes: BytesPerStream
-    ended: bool
     first_kept: int
     next_offset: int
+    bytes: BytesPerStream
+    ended: bool
 
 
 @dataclass(frozen=True)
 class Port:
-    address: str
-    pid: int | None
     port: int
+    address: str
     uid: int
-    command: str | None = None
+    pid: int | None
     process: str | None = None
     session: str | None = None
+    command: str | None = None
 
 
 @dataclass(frozen=True)
@@ -178,66 +178,66 @@ class Ports:
 
 @dataclass(frozen=True)
 class Session:
-    commands: SessionCommands
-    created_at: str
-    cwd: str
-    env: dict[str, str | None]
-    env_inherit: bool
-    extra_roots: list[SessionRoot]
     id: str
-    isolation: str
+    root: str
+    extra_roots: list[SessionRoot]
+    cwd: str
+    created_at: str
+    env: dict[str, str | None]
+    secret_env: list[str]
+    env_inherit: bool
+    shell: SessionShell
     labels: dict[str, str]
     limits: dict[str, int]
-    root: str
-    secret_env: list[str]
-    shell: SessionShell
-    default_timeout_ms: int | None = None
-    idle_timeout_ms: int | None = None
+    isolation: str
+    commands: SessionCommands
     user: str | None = None
+    idle_timeout_ms: int | None = None
+    default_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class SessionCommands:
-    kept: int
     live: int
+    kept: int
 
 
 @dataclass(frozen=True)
 class SessionRoot:
-    access: str
     path: str
+    access: str
 
 
 @dataclass(frozen=True)
 class SessionShell:
-    login: bool
     path: str
+    login: bool
     stateful: bool
     functions: bool | None = None
 
 
 @dataclass(frozen=True)
 class SpawnError:
+    stage: str  # Step that failed
     errno: str  # Name of the error, such as ENOENT
     message: str
-    stage: str  # Step that failed
 
 
 @dataclass(frozen=True)
 class StdinState:
-    offset: int
     open: bool
+    offset: int
 
 
 @dataclass(frozen=True)
 class Usage:
-    involuntary_switches: int
-    max_rss_bytes: int  # Peak resident size of the largest process
-    read_bytes: int  # Bytes read from disks
-    system_us: int
-    user_us: int
-    voluntary_switches: int
     wall_us: int
+    user_us: int
+    system_us: int
+    max_rss_bytes: int  # Peak resident size of the largest process
+    voluntary_switches: int
+    involuntary_switches: int
+    read_bytes: int  # Bytes read from disks
     write_bytes: int
     peak_bytes: int | None = None  # With a cgroup: peak memory of all processes together
 
@@ -245,56 +245,56 @@ class Usage:
 @dataclass(frozen=True)
 class WaitAnswer:
     met: bool
+    reason: WaitReason | None = None
     match: str | None = None
     next: int | None = None
-    reason: WaitReason | None = None
 
 
 CodeContextRequest = TypedDict("CodeContextRequest", {
-    "cwd": "str",
     "language": "str",
+    "cwd": "str",
 }, total=False)
 
 
 CodeRequest = TypedDict("CodeRequest", {
     "code": "str",
+    "language": "str",
     "context": "str",
     "env": "dict[str, str]",
-    "language": "str",
-    "max_output_bytes": "int",
-    "mode": "CodeMode",
     "timeout_ms": "int",
+    "mode": "CodeMode",
+    "max_output_bytes": "int",
 }, total=False)
 
 
 CommandRequest = TypedDict("CommandRequest", {
-    "argv": "list[str]",
     "command": "str",
+    "argv": "list[str]",
+    "mode": "CommandMode",
+    "id": "str",
+    "if_instance": "str",
     "cwd": "str",
     "env": "dict[str, str | None]",
-    "id": "str",
-    "idle_timeout_ms": "int",
-    "if_instance": "str",
-    "kill_grace_ms": "int",
-    "limits": "ResourceLimits",
-    "mode": "CommandMode",
-    "on_disconnect": "OnDisconnect",
-    "output": "OutputOptions",
     "secret_env": "dict[str, str]",
+    "user": "str",
     "stdin": "str",
     "stdin_base64": "str",
     "stdin_open": "bool",
-    "timeout_ms": "int",
     "tty": "TerminalSize",
-    "user": "str",
+    "timeout_ms": "int",
+    "idle_timeout_ms": "int",
+    "kill_grace_ms": "int",
     "wait_ms": "int",
+    "on_disconnect": "OnDisconnect",
+    "output": "OutputOptions",
+    "limits": "ResourceLimits",
 }, total=False)
 
 
 Edit = TypedDict("Edit", {
-    "count": "int",
-    "new": "str",
     "old": "str",
+    "new": "str",
+    "count": "int",
 }, total=False)
 
 
@@ -304,21 +304,21 @@ EditsRequest = TypedDict("EditsRequest", {
 
 
 ExtraRoot = TypedDict("ExtraRoot", {
-    "access": "RootAccess",
     "path": "str",
+    "access": "RootAccess",
 }, total=False)
 
 
 MakeDirectoryRequest = TypedDict("MakeDirectoryRequest", {
-    "parents": "bool",
     "path": "str",
+    "parents": "bool",
 }, total=False)
 
 
 MoveRequest = TypedDict("MoveRequest", {
     "from": "str",
-    "overwrite": "bool",
     "to": "str",
+    "overwrite": "bool",
 }, total=False)
 
 
@@ -329,62 +329,62 @@ OutputCondition = TypedDict("OutputCondition", {
 
 
 OutputOptions = TypedDict("OutputOptions", {
-    "checksum": "bool",
     "keep_bytes": "int",
+    "overflow": "OverflowPolicy",
     "max_output_bytes": "int",
     "merge_stderr": "bool",
-    "overflow": "OverflowPolicy",
+    "checksum": "bool",
 }, total=False)
 
 
 ResourceLimits = TypedDict("ResourceLimits", {
+    "memory_bytes": "int",
+    "pids": "int",
     "cpu_millis": "int",
     "cpu_time_ms": "int",
-    "file_size_bytes": "int",
-    "memory_bytes": "int",
     "open_files": "int",
-    "pids": "int",
+    "file_size_bytes": "int",
 }, total=False)
 
 
 SessionRequest = TypedDict("SessionRequest", {
+    "id": "str",
+    "root": "str",
+    "extra_roots": "list[ExtraRoot]",
     "cwd": "str",
-    "default_timeout_ms": "int",
     "env": "dict[str, str | None]",
+    "secret_env": "dict[str, str]",
     "env_inherit": "bool",
     "env_unset": "list[str]",
-    "extra_roots": "list[ExtraRoot]",
-    "id": "str",
-    "idle_timeout_ms": "int",
-    "isolation": "Isolation",
-    "labels": "dict[str, str]",
-    "limits": "ResourceLimits",
-    "root": "str",
-    "secret_env": "dict[str, str]",
-    "shell": "ShellOptions",
     "user": "str",
+    "shell": "ShellOptions",
+    "labels": "dict[str, str]",
+    "idle_timeout_ms": "int",
+    "default_timeout_ms": "int",
+    "limits": "ResourceLimits",
+    "isolation": "Isolation",
 }, total=False)
 
 
 SetModeRequest = TypedDict("SetModeRequest", {
-    "mode": "str",
     "path": "str",
+    "mode": "str",
 }, total=False)
 
 
 ShellOptions = TypedDict("ShellOptions", {
-    "functions": "bool",
-    "login": "bool",
     "path": "str",
+    "login": "bool",
     "stateful": "bool",
+    "functions": "bool",
 }, total=False)
 
 
 SignalRequest = TypedDict("SignalRequest", {
-    "escalate_after_ms": "int",
-    "escalate_to": "str",
     "signal": "str",
     "target": "SignalTarget",
+    "escalate_after_ms": "int",
+    "escalate_to": "str",
 }, total=False)
 
 
@@ -396,9 +396,9 @@ TerminalSize = TypedDict("TerminalSize", {
 
 WaitCondition = TypedDict("WaitCondition", {
     "command": "str",
-    "output": "OutputCondition",
-    "path": "str",
     "port": "int",
+    "path": "str",
+    "output": "OutputCondition",
 }, total=False)
 
 

@@ -79,9 +79,9 @@ def test_the_tarball_has_what_people_need(package):
         ".bin", ".package-lock.json", "skiff-sandbox"]
 
 
-def test_the_page_has_ten_programs_and_one_for_browsers():
-    assert len([1 for _, printed in programs().values() if printed]) == 10
-    assert len(programs()) == 11
+def test_the_page_has_eleven_programs_and_one_for_browsers():
+    assert len([1 for _, printed in programs().values() if printed]) == 11
+    assert len(programs()) == 12
 
 
 def test_the_programs_have_whole_types(package, written):
