@@ -7,8 +7,8 @@
 namespace skiff::protocol {
 
 /// Appends `utf8` as a JSON string with its quotes (RFC 8259 section 7): `"`, `\` and the control characters below
-/// U+0020 are escaped, and U+0085, U+2028 and U+2029, at which some readers cut lines. Clean text is copied by blocks at
-/// several GB/s. `utf8` must be valid UTF-8 (see `to_valid_utf8`), which is not checked, and not a view into `out`.
+/// U+0020 are escaped, and U+0085, U+2028 and U+2029, at which some readers cut lines. Clean text is copied by blocks
+/// at several GB/s. `utf8` must be valid UTF-8 (see `to_valid_utf8`), which is not checked, and not a view into `out`.
 void append_json_string(std::string& out, std::string_view utf8);
 
 /// As `append_json_string` without the quotes, for a string that consists of several pieces.

@@ -74,21 +74,19 @@ def test_computesdk(run_client, tmp_path, packages):
     assert told.startswith("""print("Hello World") [""") and "'hello.py'" in told and "true\n" in told and "running" in told, told
 
 
-@pytest.fixture
-def run_code(start_agent):
-    """Skips where the agent does not run code in a session."""
-    if not any(path.endswith("/code") for path in start_agent().request("GET", "/openapi.json").json()["paths"]):
-        pytest.skip("this skiffd has no run_code")
+AT_NIGHT = pytest.mark.skipif(not installed.all_versions(), reason="at night: tests/clients/e2b_code runs the package in the gate")
 
 
-@pytest.mark.parametrize("version", versions("code_interpreter", "code_interpreter_older"))
-def test_code_interpreter(run_code, run_client, version):
+@AT_NIGHT
+@pytest.mark.parametrize("version", ["code_interpreter", "code_interpreter_older"])
+def test_code_interpreter(run_client, version):
     python = python_of(HERE / f"{version}.txt")
     code = the_one_with(of_python(python, "e2b-code-interpreter"), "from e2b_code_interpreter import Sandbox", "with")
     assert run_python(run_client, python, code) == "2\n"
 
 
-@pytest.mark.parametrize("version", versions("code_interpreter", "code_interpreter_older"))
-def test_smolagents(run_code, run_beside, version):
+@AT_NIGHT
+@pytest.mark.parametrize("version", ["code_interpreter", "code_interpreter_older"])
+def test_smolagents(run_beside, version):
     """Its code imports Pillow in the sandbox, which E2B's template has."""
     assert run_beside(python_of(HERE / f"{version}.txt"), HERE / "code_agent.py") == "43\n"
