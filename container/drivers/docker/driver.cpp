@@ -196,7 +196,7 @@ Task<Result<protocol::Stream>> DockerDriver::connect_agent(HostRecord record, mi
   if (record.container->is_closed()) {
     co_return relays_.connect(Engine{record.container->engine}, record.container->id, record.container->agent_port);
   }
-  SKIFF_CO_TRY(auto address, protocol::Address::ip(std::string{kPublishedHost}, record.port));
+  SKIFF_CO_TRY(auto address, protocol::Address::ip(kPublishedHost, record.port));
   const Executor executor = co_await boost::asio::this_coro::executor;
   co_return co_await protocol::connect(address, limit, executor);
 }
@@ -276,7 +276,9 @@ Task<> DockerDriver::keep_log(HostRecord record) {
   const auto file = records().log(record.name);
   if (std::filesystem::exists(file)) co_return;
   // Without it the end has no reason.
-  if (auto log = co_await log_of(std::move(record))) (void)write_private_file(file, *log);
+  if (auto log = co_await log_of(std::move(record))) {
+    [[maybe_unused]] const auto written = write_private_file(file, *log);
+  }
 }
 
 Task<> DockerDriver::sweep() {
