@@ -211,7 +211,8 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
     }
   }
   SKIFF_TRY_VOID(supervisor_.live.admit());
-  if (!spec.timeout) spec.timeout = spec_->default_timeout;
+  // A process with channels serves many calls, which have limits of their own.
+  if (!spec.timeout && !spec.channels) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
   SKIFF_TRY_VOID(supervisor_.processes.cgroups.check(spec.limits));
   SKIFF_TRY(auto plan, prepare(spec, std::move(user)));

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,8 +30,10 @@
 namespace skiff::container::changes {
 namespace {
 
-constexpr mode_t kFileMode = 0777;
-constexpr mode_t kDirectoryMode = 01777;
+/// The bits that a sandbox may set anywhere; compare.cpp compares the same.
+constexpr mode_t kPermitted = 0755;
+/// Bits that a file or directory keeps if it has them already: others may write, and the sticky bit limits them.
+constexpr mode_t kKept = 01022;
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -51,6 +54,24 @@ struct Target {
   [[nodiscard]] bool is_directory() const { return there && S_ISDIR(there->st_mode); }
 };
 
+/// The mode that a file or directory gets, of the one that the sandbox wants.
+mode_t permitted(mode_t wanted, const Target& target) {
+  const bool is_same_type = target.there && ((target.there->st_mode ^ wanted) & S_IFMT) == 0;
+  return wanted & (kPermitted | (is_same_type ? target.there->st_mode & kKept : 0U));
+}
+
+/// The repository of git whose own file the path is: the path up to its .git; empty if it is none.
+std::string repository_of(std::string_view path) {
+  constexpr std::string_view kName = ".git";
+  for (std::size_t at = path.find(kName); at != std::string_view::npos; at = path.find(kName, at + 1)) {
+    const std::size_t end = at + kName.size();
+    if ((at == 0 || path[at - 1] == '/') && (end == path.size() || path[end] == '/')) {
+      return std::string{path.substr(0, end)};
+    }
+  }
+  return {};
+}
+
 class Application {
  public:
   Application(Workspace& workspace, Consent consent, const std::stop_token& stop)
@@ -58,6 +79,7 @@ class Application {
 
   /// Returns false if it was asked to stop.
   bool run(std::vector<Change> changes) {
+    find_conflicting_repositories(changes);
     for (Change& change : changes) {
       if (stop_.stop_requested()) break;
       if (auto left = refuse(change)) {
@@ -95,7 +117,22 @@ class Application {
         return LeftOut{.path = change.path, .why = Why::consent, .detail = std::move(why)};
       }
     }
-    return find_conflict(workspace_, change);
+    if (auto conflict = find_conflict(workspace_, change)) return conflict;
+    if (!repositories_.contains(repository_of(change.path))) return std::nullopt;
+    return LeftOut{.path = change.path,
+                   .why = Why::conflict,
+                   .detail =
+                       "another part of this repository has changed here, too, and a half of a commit destroys "
+                       "the next one: fetch or copy the commit instead"};
+  }
+
+  /// The index, the references and the objects of a repository belong together.
+  void find_conflicting_repositories(const std::vector<Change>& changes) {
+    for (const Change& change : changes) {
+      std::string repository = repository_of(change.path);
+      if (repository.empty() || repositories_.contains(repository)) continue;
+      if (find_conflict(workspace_, change)) repositories_.insert(std::move(repository));
+    }
   }
 
   Result<> make(const Change& change) {
@@ -134,7 +171,7 @@ class Application {
       }
       touched_[change.path] = true;
     }
-    modes_.emplace_back(change.path, change.mode & kDirectoryMode);
+    modes_.emplace_back(change.path, permitted(change.mode, target));
     return {};
   }
 
@@ -143,7 +180,7 @@ class Application {
     SKIFF_TRY(auto status, fs::status_of(from.get()));
     SKIFF_TRY(auto staged, fs::StagedFile::make(target.parent(), 0600));
     SKIFF_TRY_VOID(fs::copy_bytes(from.get(), staged.fd(), stop_));
-    if (::fchmod(staged.fd(), status.st_mode & kFileMode) != 0) {
+    if (::fchmod(staged.fd(), permitted(status.st_mode, target)) != 0) {
       return std::unexpected{system_error(errno, "set the mode of " + fs::in_quotes(change.path))};
     }
     if (target.is_directory()) SKIFF_TRY_VOID(clear(target));
@@ -217,6 +254,7 @@ class Application {
   }
 
   Workspace& workspace_;
+  std::set<std::string> repositories_;  ///< those of which a part has changed in the directory, too
   Consent consent_;
   const std::stop_token& stop_;
   Applied applied_;

@@ -20,8 +20,8 @@
 namespace skiff::container::changes {
 namespace {
 
-/// The bits of a mode that are compared.
-constexpr mode_t kPermissions = 0777;
+/// The bits of a mode that are compared: those that apply.cpp takes from a sandbox.
+constexpr mode_t kPermissions = 0755;
 
 bool lies_below(std::string_view path, std::string_view directory) {
   return directory.empty() ||

@@ -43,6 +43,7 @@ Result<std::string> apparmor_profile(const files::path& program) {
                                          "\" has characters with a meaning in profiles: install skiff as "
                                          "/usr/local/bin/skiff");
   }
+  // Programs that skiff starts keep this profile, and with it the right.
   return "abi <abi/4.0>,\n"
          "include <tunables/global>\n"
          "\n"

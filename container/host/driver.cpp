@@ -40,6 +40,11 @@ milliseconds end_grace(const Removal& how) {
   return how.grace ? milliseconds{*how.grace} : kStopGrace;
 }
 
+/// Whether an error is passed over, because the caller forces it: nobody can be asked to end the sandbox.
+bool is_forced(const Result<>& done, const Removal& how) {
+  return !done && how.force && failure_reason(done.error()) == FailureReason::no_engine;
+}
+
 bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   if (filter.owner && sandbox.owner != *filter.owner) return false;
   if (filter.state && sandbox.state != *filter.state) return false;
@@ -178,8 +183,9 @@ Task<Result<HostRecord>> HostDriver::start_agent(HostRecord record, int lock, mi
   co_return record;
 }
 
-Task<Result<>> HostDriver::erase(std::string name) {
-  SKIFF_CO_TRY_VOID(co_await discard(name));
+Task<Result<>> HostDriver::erase(std::string name, Removal how) {
+  auto discarded = co_await discard(name);
+  if (!discarded && !is_forced(discarded, how)) co_return discarded;
   auto directory = records_.directory(name);
   // Remove the record last: if this process is killed meanwhile, the sandbox can still be removed.
   auto removing = [directory, root = records_.root(name)] {
@@ -222,12 +228,12 @@ Task<Result<Sandbox>> HostDriver::create(SandboxSpec spec, Progress progress) {
   SKIFF_CO_TRY_VOID(check_name(spec.name));
   SKIFF_CO_TRY_VOID(check_size(spec));
   if (!spec.image.empty() && !takes_images()) {
-    co_return fail(
-        Errc::invalid_field,
-        "the " + std::string{name_} + " driver takes no image (\"" + spec.image +
-            "\"): it runs the programs of this machine. Put -- before the command (skiff run -- COMMAND), or "
-            "use --driver docker or a cluster",
-        "image");
+    co_return fail(Errc::invalid_field,
+                   "the " + std::string{name_} + " driver takes no image (\"" + spec.image +
+                       "\"): it runs the programs of this machine. Use --driver docker or a cluster; if you meant a "
+                       "command, put -- "
+                       "before it (skiff run -- COMMAND)",
+                   "image");
   }
   HostRecord record{.name = spec.name,
                     .id = new_id("s"),
@@ -311,7 +317,8 @@ Task<Result<>> HostDriver::stop(std::string name, Removal how) {
   SKIFF_CO_TRY_VOID(records_.load(name));
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
   SKIFF_CO_TRY(auto record, records_.load(name));
-  SKIFF_CO_TRY_VOID(co_await end_all(record, end_grace(how)));
+  auto ended = co_await end_all(record, end_grace(how));
+  if (!ended && !is_forced(ended, how)) co_return ended;
   record.stopped = true;
   record.set_process({});
   co_return records_.save(record);
@@ -345,8 +352,9 @@ Task<Result<bool>> HostDriver::remove(std::string name, Removal how) {
         seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
     if (how.only_if && !is_the_same) co_return false;
   }
-  SKIFF_CO_TRY_VOID(co_await end_all(std::move(record), end_grace(how)));
-  SKIFF_CO_TRY_VOID(co_await erase(std::move(name)));
+  auto ended = co_await end_all(std::move(record), end_grace(how));
+  if (!ended && !is_forced(ended, how)) co_return std::unexpected{std::move(ended.error())};
+  SKIFF_CO_TRY_VOID(co_await erase(std::move(name), std::move(how)));
   co_return true;
 }
 

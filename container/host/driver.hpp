@@ -56,12 +56,14 @@ class HostDriver : public Driver {
   [[nodiscard]] virtual Task<Result<protocol::Stream>> connect_agent(HostRecord record,
                                                                      std::chrono::milliseconds limit) = 0;
   /// Ends the agent and all processes that its commands have left. The record may have nothing but the name.
+  /// `sandbox_failed` (no_engine) if nobody can be asked to: the sandbox may run on, and only `--force` passes over it.
   [[nodiscard]] virtual Task<Result<>> end_all(HostRecord record, std::chrono::milliseconds grace) = 0;
   /// True if the driver runs images, and not the programs of this machine.
   [[nodiscard]] virtual bool takes_images() const noexcept { return false; }
   /// Whether the agent of a record still runs.
   [[nodiscard]] virtual Task<bool> lives(HostRecord record);
-  /// Removes what a sandbox has outside its directory, before the directory. Its record may be unreadable.
+  /// Removes what a sandbox has outside its directory, before the directory. Its record may be unreadable. Errors as
+  /// those of `end_all`.
   [[nodiscard]] virtual Task<Result<>> discard(std::string /*name*/) { co_return Result<>{}; }
   /// Adds the driver's own details to the description of a sandbox.
   virtual void describe_more(const HostRecord& /*record*/, Sandbox& /*sandbox*/) const {}
@@ -85,7 +87,7 @@ class HostDriver : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> bring_up(HostRecord record, int lock, std::chrono::milliseconds wait,
                                                Progress progress);
   [[nodiscard]] Task<Result<HostRecord>> start_agent(HostRecord record, int lock, std::chrono::milliseconds wait);
-  [[nodiscard]] Task<Result<>> erase(std::string name);
+  [[nodiscard]] Task<Result<>> erase(std::string name, Removal how = {});
   /// Removes the remains of a process that was killed before it wrote the record. The caller holds the lock of the
   /// name.
   [[nodiscard]] Task<Result<>> erase_unrecorded(std::string name);

@@ -28,6 +28,16 @@ std::unexpected<Error> malformed(const char* expected) {
   return fail(Errc::invalid_field, std::string{"the file is malformed: expected "} + expected);
 }
 
+/// Removes our own variables: those of an image would be settings that whoever started the container has not chosen.
+void forget_own_variables() {
+  std::vector<std::string> own;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string_view variable{*entry};
+    if (variable.starts_with("SKIFF_")) own.emplace_back(variable.substr(0, variable.find('=')));
+  }
+  for (const std::string& name : own) ::unsetenv(name.c_str());
+}
+
 }  // namespace
 
 Result<LaunchPlan> parse_launch_plan(std::string_view text) {
@@ -62,6 +72,7 @@ int launch(std::span<const char* const> arguments) {
   std::vector<char*> words{program.data()};
   for (std::string& argument : plan->arguments) words.push_back(argument.data());
   words.push_back(nullptr);
+  forget_own_variables();
   for (std::string& variable : plan->environment) {
     // The environment refers to the text until execve(2).
     if (::putenv(variable.data()) != 0) return failed(system_error(errno, "set a variable"));

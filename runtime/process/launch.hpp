@@ -19,7 +19,8 @@ struct LaunchPlan {
 [[nodiscard]] Result<LaunchPlan> parse_launch_plan(std::string_view text);
 
 /// `skiffd launch FILE`: becomes skiffd with the arguments of the file, and with its variables added to the
-/// environment. It returns only on failure, with the exit status; the reason is on stderr.
+/// environment, which loses all that begin with SKIFF_ first. It returns only on failure, with the exit status; the
+/// reason is on stderr.
 [[nodiscard]] int launch(std::span<const char* const> arguments);
 
 }  // namespace skiff::runtime

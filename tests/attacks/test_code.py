@@ -6,6 +6,8 @@ import json
 import pytest
 
 import proc
+from waiting import until
+from wire import request_bytes
 
 CODE = "/v1/sessions/default/code"
 
@@ -69,6 +71,68 @@ def test_a_flood_holds_nobody_else_up(agent):
         for _ in range(5):
             assert run(agent, "1 + 1", context=other)["results"][0]["text"] == "2"
         assert floods.result()["cause"] in ("timeout", "invalid")
+
+
+def test_a_flood_of_small_frames_of_other_calls_holds_nobody_else_up(agent):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        floods = pool.submit(run, agent, "import os\nopen('begun', 'w')\nwhile True: os.write(5, b'{\"id\":0}\\n' * 7000)")
+        until((agent.root / "begun").exists)
+        assert agent.request("GET", "/healthz").status == 200
+        assert not floods.done()
+        assert floods.result()["cause"] == "invalid"
+    is_usable(agent)
+
+
+def test_a_result_of_very_many_values_is_refused(agent):
+    many = "import os\nos.write(5, b'{\"id\":1,\"result\":{\"extra\":{\"a\":[' + b'[],' * 600000 + b'[]]}}}\\n')"
+    assert run(agent, many)["cause"] == "invalid"
+    told = run(agent, "[[]] * 600000\nclass Many:\n  def _repr_json_(self): return {'a': [[]] * 600000}\nMany()")
+    assert "too large to be shown" in told["results"][0]["text"], told["results"][0]["text"][:100]
+    is_usable(agent)
+
+
+# --- calls that wait for their turn ---
+
+BUSY = "import os, time\nopen('busy', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)"
+
+
+@pytest.fixture
+def busy(agent):
+    """A context that runs code until there is a file `go`."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run, agent, BUSY)
+        until((agent.root / "busy").exists)
+        yield
+        (agent.root / "go").touch()
+        assert running.result()["cause"] == "completed"
+
+
+def test_a_call_whose_client_has_left_does_not_run_and_keeps_no_place(agent, busy):
+    for number in range(70):
+        body = json.dumps({"code": f"open('ran-{number}', 'w')"}).encode()
+        with agent.connect() as sock:
+            sock.sendall(request_bytes("POST", CODE, agent.headers({"Content-Type": "application/json", "Content-Length": str(len(body))})) + body)
+    # A call that may wait is told that the context was busy, and not that too many wait.
+    until(lambda: "busy" in agent.request("POST", CODE, json={"code": "1", "timeout_ms": 20}).json()["detail"])
+    (agent.root / "go").touch()
+    assert [one["text"] for one in run(agent, "'last'")["results"]] == ["'last'"]
+    assert not list(agent.root.glob("ran-*"))
+
+
+def test_the_time_limit_of_a_call_holds_while_it_waits(agent, busy):
+    answer = agent.request("POST", CODE, json={"code": "open('ran', 'w')", "timeout_ms": 100})
+    answer.problem(503, "resource_exhausted")
+    assert not (agent.root / "ran").exists()
+
+
+def test_the_usual_time_limit_of_a_session_ends_no_context(agent):
+    agent.request("PUT", "/v1/sessions/short", json={"default_timeout_ms": 300})
+    path = "/v1/sessions/short/code"
+    assert agent.request("POST", path, json={"code": "x = 1"}).status == 200
+    listed = agent.request("GET", "/v1/sessions/short/code/contexts").json()["items"]
+    command = f"/v1/sessions/short/commands/{listed[0]['command']}"
+    assert agent.request("GET", command + "?wait_ms=700").json()["state"] == "running"
+    assert agent.request("POST", path, json={"code": "x"}).json()["results"][0]["text"] == "1"
 
 
 def test_a_flood_of_output_is_cut_in_one_answer(agent):

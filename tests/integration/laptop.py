@@ -1,8 +1,8 @@
 """A laptop and an internet, as network namespaces of this machine, for a launcher whose boxes have a network.
 
-    internet  198.51.100.7, and 10.1.2.3, 192.168.7.7, 169.254.169.254, 100.64.0.9, 172.16.5.5, as a bad network would have them
-      |       203.0.113.1/24
-    laptop    203.0.113.2/24, a name server on 127.0.0.53, servers on all of its addresses
+    internet  11.7.7.7, and the addresses of PRIVATE, as a bad network would have them
+      |       11.0.0.1/24
+    laptop    11.0.0.2/24, a name server on 127.0.0.53, servers on all of its addresses
 """
 
 import contextlib
@@ -16,9 +16,11 @@ import subprocess
 import sys
 
 PORT, ECHO = 8080, 8081
-FAR = "198.51.100.7"
-NEIGHBOUR, OWN = "203.0.113.1", "203.0.113.2"
-PRIVATE = ["10.1.2.3", "192.168.7.7", "169.254.169.254", "100.64.0.9", "172.16.5.5"]
+#: Public addresses: those for documentation are barred, too.
+FAR = "11.7.7.7"
+NEIGHBOUR, OWN = "11.0.0.1", "11.0.0.2"
+PRIVATE = ["10.1.2.3", "192.168.7.7", "169.254.169.254", "100.64.0.9", "172.16.5.5", "192.0.0.9", "192.0.2.9", "192.88.99.1",
+           "198.51.100.7", "203.0.113.9", "168.63.129.16"]
 GROUP = "239.1.2.3"
 
 

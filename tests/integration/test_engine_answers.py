@@ -113,8 +113,9 @@ def test_an_engine_that_hangs_is_ended(skiff, engine, tmp_path):
     until(lambda: not os.path.exists(f"/proc/{pid}"))
 
 
-def test_a_sandbox_of_an_engine_that_was_uninstalled_can_be_removed(skiff, engine, tmp_path):
-    env = {**engine(create=f"echo $$ > {tmp_path}/pid; exec sleep 1000"), "SKIFF_ENGINE": str(tmp_path / "bin/docker")}
+@pytest.mark.parametrize("call", ["create", "start"])
+def test_a_sandbox_of_an_engine_that_was_uninstalled_is_removed_by_force_alone(skiff, engine, tmp_path, call):
+    env = {**engine(**{call: f"echo $$ > {tmp_path}/pid; exec sleep 1000"}), "SKIFF_ENGINE": str(tmp_path / "bin/docker")}
     process = skiff.start("up", "box", "-q", env=env)
     until((tmp_path / "pid").exists)
     process.kill()
@@ -122,8 +123,32 @@ def test_a_sandbox_of_an_engine_that_was_uninstalled_can_be_removed(skiff, engin
     until(lambda: (tmp_path / "pid").read_text().endswith("\n"))
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     (tmp_path / "bin/docker").unlink()
+    err = skiff("rm", "box", env=env, status=125)[1]
+    assert "docker is not installed" in err and "may still run" in err and "skiff rm --force box" in err, err
     assert skiff.names() == ["box"]
+    if call == "start":  # there is a container that may run
+        assert "may still run" in skiff("stop", "box", env=env, status=125)[1]
+        assert not skiff.record().get("stopped")
+        skiff("stop", "box", "--force", "-q", env=env)
+        assert skiff.record()["stopped"]
+    skiff("rm", "box", "--force", "-q", env=env)
+
+
+def test_a_container_that_the_list_does_not_have_is_removed(skiff, engine, tmp_path):
+    """As one that was made when the state directory had another signing key."""
+    skiff("up", "box", "-q", env=engine(start="exit 1"), status=125)
+    assert [line for line in calls(tmp_path) if line.startswith("rm ")] == [f"rm --force --volumes {ID}"]
+
+
+def test_a_container_whose_record_cannot_be_read_is_left_alone(skiff, engine, tmp_path):
+    skiff("up", "box", "-q", env=engine(create="exit 1"), status=125)
+    (skiff.sandboxes / "box").mkdir(mode=0o700)
+    (skiff.sandboxes / "box/record.json").write_text("{")
+    env = engine(ps=f"echo '{ID} skiff-box.s-1 Up 3 minutes'")
+    assert [one["state"] for one in skiff.json("ps", env=env)["items"]] == ["failed"]
+    assert not [line for line in calls(tmp_path) if line.startswith("rm ")]
     skiff("rm", "box", "-q", env=env)
+    assert [line for line in calls(tmp_path) if line.startswith("rm ")] == [f"rm --force --volumes {ID}"]
 
 
 def test_a_list_with_strange_lines_is_read(skiff, engine, tmp_path):

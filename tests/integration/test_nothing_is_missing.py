@@ -278,11 +278,11 @@ PROC = "a look at /proc, where what is not to be seen belongs to others"
 WITHOUT = {
     **dict.fromkeys(("introduce", "healthz", "readyz", "openapi", "asyncapi", "showVersion", "showCapabilities", "metrics", "showStats",
                      "showActivity", "showSession", "showCommand"), ONE),
-    **dict.fromkeys(("listSessions", "listCommands", "waitFor"), MEMORY),
+    **dict.fromkeys(("listSessions", "listCommands", "listCodeContexts", "waitFor"), MEMORY),
     **dict.fromkeys(("listPorts", "listProcesses"), PROC),
-    **dict.fromkeys(("runScript", "openShell", "connect", "runAttached", "startCommand", "readOutput", "attach"), OUTPUT),
+    **dict.fromkeys(("runScript", "runCode", "openShell", "connect", "runAttached", "startCommand", "readOutput", "attach"), OUTPUT),
     **dict.fromkeys(("getPort", "postPort", "putPort", "patchPort", "deletePort", "optionsPort", "openPort"), PASSED),
-    **dict.fromkeys(("initialise", "renewLease", "createSession", "putSession", "patchSession", "deleteSession", "deleteCommand", "writeStdin",
+    **dict.fromkeys(("initialise", "renewLease", "createSession", "createCodeContext", "restartCodeContext", "deleteCodeContext", "putSession", "patchSession", "deleteSession", "deleteCommand", "writeStdin",
                      "signalCommand", "resizeCommand", "writeFile", "changeFile", "deleteFile", "moveFile", "makeDirectory", "makeLink",
                      "setFileMode", "changeFiles", "mcpEnd"), CHANGE),
     **dict.fromkeys(("mcpSend", "mcpListen"), "see TOOLS and METHODS"),
@@ -326,7 +326,7 @@ def mcp_watch_changes(on):
 TOOLS = {"read_file": mcp_read_file, "list_directory": mcp_list_directory, "find_files": mcp_find_files, "search_files": mcp_search_files,
          "watch_changes": mcp_watch_changes}
 TOOLS_WITHOUT = {
-    **dict.fromkeys(("run_command", "read_output", "wait_for"), OUTPUT),
+    **dict.fromkeys(("run_command", "run_code", "read_output", "wait_for"), OUTPUT),
     **dict.fromkeys(("list_commands", "list_sessions"), MEMORY),
     **dict.fromkeys(("write_input", "send_signal", "write_file", "edit_file", "apply_changes", "create_session", "delete_session"), CHANGE),
 }
@@ -439,10 +439,11 @@ CALLS_WITHOUT = {
     **dict.fromkeys(("kubebox GET /", "kubebox GET /file_exists", "python_runtime GET /", "python_runtime GET /exists/", "e2b GET /health",
                      "e2b GET /metrics", "e2b GET /envs", "sandboxd GET /v1/health", "sandboxd GET /v1/metadata"), ONE),
     **dict.fromkeys(("kubebox GET /socket.io", "kubebox POST /run_command", "kubebox POST /get_website_console_logs",
-                     "python_runtime POST /execute", "e2b POST /process.Process/Start", "e2b POST /process.Process/Connect"), OUTPUT),
-    "e2b POST /process.Process/List": MEMORY,
+                     "python_runtime POST /execute", "e2b POST /execute", "e2b POST /process.Process/Start", "e2b POST /process.Process/Connect"), OUTPUT),
+    **dict.fromkeys(("e2b POST /process.Process/List", "e2b GET /contexts"), MEMORY),
     **dict.fromkeys(("kubebox POST /initialize", "kubebox POST /kill_command", "kubebox POST /kill_all_processes", "kubebox POST /write_file",
                      "kubebox POST /make_dirs", "kubebox POST /delete_file", "python_runtime POST /upload", "e2b POST /init",
+                     "e2b POST /contexts", "e2b POST /contexts/", "e2b DELETE /contexts/",
                      "e2b POST /files", "e2b POST /process.Process/StreamInput", "e2b POST /process.Process/Update",
                      "e2b POST /process.Process/SendInput", "e2b POST /process.Process/SendSignal", "e2b POST /process.Process/CloseStdin",
                      "e2b POST /filesystem.Filesystem/MakeDir", "e2b POST /filesystem.Filesystem/Move",

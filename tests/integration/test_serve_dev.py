@@ -44,6 +44,13 @@ def test_its_output_is_a_script_that_a_client_needs(server, serving):
     assert server.request("DELETE", f"/v1/sandboxes/{name}", key=told["E2B_API_KEY"]).status == 204
 
 
+def test_it_has_the_template_of_the_code_interpreter(server):
+    key = variables(server)["E2B_API_KEY"]
+    answer = server.request("POST", "/v2/sandboxes", {"templateID": "code-interpreter-v1", "timeout": 600}, key)
+    assert answer.status == 201, answer.body
+    assert server.request("DELETE", f"/v1/sandboxes/{answer.json()['sandboxID']}", key=key).status == 204
+
+
 def test_its_key_ends_with_it(serving):
     servers = [DevServer(serving.skiff, "--dev") for _ in range(2)]
     assert variables(servers[0])["SKIFF_API_KEY"] != variables(servers[1])["SKIFF_API_KEY"]

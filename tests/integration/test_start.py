@@ -1,5 +1,6 @@
 """Starting skiffd: its line, its settings, what it refuses, the ways to give a credential, `skiffd health`."""
 
+import json
 import os
 import pathlib
 import re
@@ -262,6 +263,15 @@ def test_the_error_for_a_taken_unix_socket_does_not_mention_ports(tmp_path):
     assert str(path) in said and "free port" not in said
 
 
+def test_launch_takes_settings_from_its_file_alone(agent, tmp_path):
+    plan = tmp_path / "launch.json"
+    plan.write_text(json.dumps({"arguments": ["health"], "environment": {"SKIFF_LISTEN": agent.host}}))
+    of_the_image = {"SKIFF_MAX_SESSIONS": "many", "SKIFF_TOKEN": "of-the-image", "SKIFF_DIALECT": "nonsense"}
+    assert skiffd("health", env={**of_the_image, "SKIFF_LISTEN": agent.host}).returncode == 2
+    done = skiffd("launch", plan, env=of_the_image)
+    assert done.returncode == 0, done
+
+
 def test_health_asks_a_running_agent_and_fails_for_none(start_agent):
     agent = start_agent()
     assert skiffd("health", env={"SKIFF_LISTEN": agent.host}).returncode == 0
@@ -279,8 +289,6 @@ def test_install_copies_a_binary_that_works(tmp_path):
 
 
 def test_logs_are_json_lines_when_stderr_is_not_a_terminal(agent):
-    import json
-
     agent.run("echo hi")
     for line in agent.log().splitlines():
         assert isinstance(json.loads(line), dict), line

@@ -33,7 +33,6 @@ TESTED_ELSEWHERE = {
     "container/drivers/box/mounts.cpp": "tests/integration/test_box_escapes.py attacks it through the real binaries",
     "container/drivers/box/report.cpp": "tests/integration/test_box_refused.py reads what it reports",
     "container/drivers/docker/driver.cpp": "tests/integration/test_docker.py and test_engine_answers.py drive it through the real binaries",
-    "container/drivers/docker/relays.cpp": "tests/integration/test_docker.py reaches containers without a network through it",
     "container/host/driver.cpp": "tests/container/drivers/local/driver_test.cpp, tests/integration/cli drive it through the drivers",
     "container/cli/context.cpp": "tests/integration/cli/test_command_line.py drives it through the real binaries",
     "container/cli/commands/files/apply.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",

@@ -327,6 +327,8 @@ void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const 
 
 Task<Result<protocol::Stream>> BoxDriver::dial(std::string name, std::uint16_t port) {
   SKIFF_CO_TRY(auto record, co_await running(name));
+  // As in a Pod, this port leads to the agent.
+  if (port == kAgentPort) co_return co_await connect_agent(std::move(record), kConnectPatience);
   SKIFF_CO_TRY(auto dialects, ports_of_dialects(record.dialects));
   for (const DialectPort& known : dialects) {
     if (known.number != port) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -51,14 +52,23 @@ FailureReason reason_of_refusal(const Error& error) {
 
 /// The error of a start, with a reason.
 std::unexpected<Error> refused(const Error& error) {
-  const bool is_late = error.code == Errc::timeout;
-  return std::unexpected{
-      bring_up_failure(is_late ? FailureReason::not_ready : reason_of_refusal(error), error.message)};
+  const FailureReason reason = error.code == Errc::timeout ? FailureReason::not_ready : reason_of_refusal(error);
+  std::string message = error.message;
+  if (reason == FailureReason::image_pull) {
+    message += "\nname an image that the engine has (`podman images`), or give it one (`podman load -i FILE`)";
+  }
+  return std::unexpected{bring_up_failure(reason, std::move(message))};
 }
 
-/// True if there is no container because the engine has none, or is not installed any more.
-bool has_none_such(const Error& error) {
-  return docker::says_no_such_container(error) || error.code == Errc::not_found;
+/// What a call that ends or removes a container comes to: also a success if the engine has no such container. The
+/// container of an engine that is not installed, or not on this PATH, may still run.
+Result<> ended(const std::string& name, const Result<docker::EngineOutput>& answer) {
+  if (answer || docker::says_no_such_container(answer.error())) return {};
+  if (answer.error().code != Errc::not_found) return std::unexpected{answer.error()};
+  return std::unexpected{bring_up_failure(
+      FailureReason::no_engine, answer.error().message + ", and the container of sandbox \"" + name +
+                                    "\" may still run: install the engine or put it on PATH; `skiff rm --force " +
+                                    name + "` removes the sandbox without its container")};
 }
 
 Error removed_by_others(const std::string& name) {
@@ -205,11 +215,10 @@ Task<Result<>> DockerDriver::end_all(HostRecord record, milliseconds grace) {
   if (!record.container || record.container->id.empty()) co_return Result<>{};
   listed_.reset();
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
-  auto stopped = co_await Engine{record.container->engine}.call(
+  const auto stopped = co_await Engine{record.container->engine}.call(
       {.arguments = {"stop", "-t", std::to_string(seconds.count()), record.container->id},
        .limit = grace + kStopSlack});
-  if (!stopped && !has_none_such(stopped.error())) co_return std::unexpected{stopped.error()};
-  co_return Result<>{};
+  co_return ended(record.name, stopped);
 }
 
 Task<Result<std::vector<docker::ListedContainer>>> DockerDriver::containers(Engine of) {
@@ -227,14 +236,19 @@ Task<Result<>> DockerDriver::discard(std::string name) {
   Result<Engine> found = Engine{record ? record->container->engine : std::string{}};
   if (!record) found = co_await engine();
   SKIFF_CO_TRY(auto with, std::move(found));
-  auto all = co_await containers(with);
-  if (!all && has_none_such(all.error())) co_return Result<>{};
-  if (!all) co_return std::unexpected{std::move(all.error())};
   listed_.reset();
+  // The list has those of the present signing key; the record also knows one that was made with another.
+  std::set<std::string> ids;
+  if (record && !record->container->id.empty()) ids.insert(record->container->id);
+  auto all = co_await containers(with);
+  if (!all && all.error().code == Errc::not_found) co_return ended(name, std::unexpected{all.error()});
+  if (!all) co_return std::unexpected{std::move(all.error())};
   for (const docker::ListedContainer& one : *all) {
-    if (one.name != name) continue;
-    auto removed = co_await with.call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
-    if (!removed && !has_none_such(removed.error())) co_return std::unexpected{removed.error()};
+    if (one.name == name) ids.insert(one.id);
+  }
+  for (const std::string& id : ids) {
+    const auto removed = co_await with.call({.arguments = {"rm", "--force", "--volumes", id}, .limit = kLongCall});
+    SKIFF_CO_TRY_VOID(ended(name, removed));
   }
   co_return Result<>{};
 }
@@ -289,14 +303,15 @@ Task<> DockerDriver::sweep() {
   auto all = co_await containers(*with);
   if (!all) co_return;
   for (const docker::ListedContainer& one : *all) {
-    const auto known = records().load(one.name);
-    const bool is_ours = known ? known->id == one.sandbox_id : known.error().code != Errc::sandbox_not_found;
-    if (is_ours) continue;
+    // A record that cannot be read may be that of the container.
+    const auto is_known = [this, &one] {
+      const auto record = records().load(one.name);
+      return record ? record->id == one.sandbox_id : record.error().code != Errc::sandbox_not_found;
+    };
+    if (is_known()) continue;
     // A creation or removal of the sandbox holds this lock.
     auto lock = co_await FileLock::acquire(records().lock_file(), one.name, milliseconds{0});
-    if (!lock) continue;
-    const auto again = records().load(one.name);
-    if (again && again->id == one.sandbox_id) continue;
+    if (!lock || is_known()) continue;
     (void)co_await with->call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
   }
 }
@@ -328,6 +343,7 @@ Task<Result<protocol::Stream>> DockerDriver::dial(std::string name, std::uint16_
   SKIFF_CO_TRY(auto dialects, ports_of_dialects(record.dialects));
   const bool is_dialect = std::ranges::any_of(dialects, [port](const DialectPort& one) { return one.number == port; });
   // The agent passes nothing on to its own listeners.
+  if (port == record.container->agent_port) co_return co_await connect_agent(std::move(record), kConnectPatience);
   if (is_dialect) co_return relays_.connect(Engine{record.container->engine}, record.container->id, port);
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {.scope = "ports"}));
   co_return co_await ports_.connect(std::move(endpoint), port);

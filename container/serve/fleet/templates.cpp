@@ -82,6 +82,11 @@ Result<Templates> Templates::create(const SandboxSpec& base, const nlohmann::jso
   return all;
 }
 
+void Templates::name_base(std::string_view name) {
+  const SandboxSpec& base = specs_.find(kBase)->second;
+  specs_.try_emplace(std::string{name}, base);
+}
+
 const SandboxSpec* Templates::find(std::string_view name) const {
   const auto found = specs_.find(name);
   return found == specs_.end() ? nullptr : &found->second;

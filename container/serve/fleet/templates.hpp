@@ -29,6 +29,9 @@ class Templates {
   /// aliases}, whose members replace those of `base`; null: none. Errors: invalid_field, also for a name that two have.
   [[nodiscard]] static Result<Templates> create(const SandboxSpec& base, const nlohmann::json& further);
 
+  /// Gives the base template a further name, unless a template has it.
+  void name_base(std::string_view name);
+
   /// The template's spec, without name, owner, labels and lease; null if there is none of this name.
   [[nodiscard]] const SandboxSpec* find(std::string_view name) const;
   /// "base, python"

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 constexpr std::array<std::string_view, 2> kAlways{"X-API-Key", "X-Skiff-Token"};
-constexpr std::string_view kAccessTokenField = "X-Access-Token";
+/// The fields in which clients of E2B show the access token.
+constexpr std::array<std::string_view, 2> kAccessTokenFields{"X-Access-Token", "E2B-Traffic-Access-Token"};
 constexpr std::string_view kCookieField = "Cookie";
 constexpr std::string_view kClearSiteData = "Clear-Site-Data";
 
@@ -65,8 +66,10 @@ void remove_credentials(protocol::Headers& fields, bool keeps_access_token) {
   std::vector<std::string> names;
   for (const auto [name, value] : fields) {
     const bool is_named = std::ranges::any_of(kAlways, [&](std::string_view one) { return is_same_name(name, one); });
-    const bool is_access_token = is_same_name(name, kAccessTokenField);
-    const bool stays = is_access_token && keeps_access_token && protocol::same_text(name, kAccessTokenField);
+    const auto is_this = [&](std::string_view one) { return is_same_name(name, one); };
+    const auto is_exactly = [&](std::string_view one) { return protocol::same_text(name, one); };
+    const bool is_access_token = std::ranges::any_of(kAccessTokenFields, is_this);
+    const bool stays = keeps_access_token && std::ranges::any_of(kAccessTokenFields, is_exactly);
     if (is_named || (is_access_token && !stays) || shows_credential(value)) names.emplace_back(name);
   }
   for (const std::string& name : names) fields.remove(name);

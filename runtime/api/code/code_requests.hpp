@@ -37,7 +37,7 @@ struct CodeRequest {
       field("mode", &CodeRequest::mode, "When to answer: after the end, or with events as they happen",
             {.optional = true}),
       field("max_output_bytes", &CodeRequest::max_output_bytes, "Mode wait: longest stdout or stderr in the answer",
-            {.minimum = 0, .maximum = 16 << 20, .optional = true}),
+            {.minimum = 0, .maximum = 4 << 20, .optional = true}),
   };
 };
 

@@ -32,7 +32,7 @@ class CodeWorker;
 /// Variables of one language that calls share: a worker, which is started at the first call and after its end.
 class CodeContext : public std::enable_shared_from_this<CodeContext> {
  public:
-  static constexpr std::size_t kMostWaiting = 64;  ///< calls at a time: one runs, the others wait
+  static constexpr std::size_t kMostWaiting = 64;  ///< calls at a time, shared by clients: one runs, the others wait
 
   /// How its workers are started: `argv` and `output` are set here.
   CodeContext(Executor executor, std::weak_ptr<sessions::Session> session, std::string id, const CodeLanguage& language,
@@ -69,7 +69,7 @@ class CodeContext : public std::enable_shared_from_this<CodeContext> {
   CommandRequest how_;
   Shares::Part share_;
   Semaphore turn_;
-  std::size_t waiting_ = 0;
+  Shares waits_;
   std::shared_ptr<CodeWorker> worker_;  ///< one that has ended: no client knows that yet
   bool closed_ = false;
 };
@@ -88,11 +88,11 @@ class CodeContexts {
                                        CommandRequest how, std::string_view holder);
   /// Errors: context_not_found.
   [[nodiscard]] Result<Pointer> find(const sessions::Session& session, std::string_view id);
-  /// The context with this id, or else that of the language. Errors: those of `find` and `create`; invalid_request for
-  /// both an id and a language.
+  /// The context with this id, or else that of the language, among those whose names begin with `group`. Errors: those
+  /// of `find` and `create`; invalid_request for both an id and a language.
   [[nodiscard]] Result<Pointer> pick(std::shared_ptr<sessions::Session> session, const std::optional<std::string>& id,
                                      const std::optional<std::string>& language, CommandRequest how,
-                                     std::string_view holder);
+                                     std::string_view holder, std::string_view group = {});
   /// The contexts of one session, oldest first.
   [[nodiscard]] std::vector<Pointer> of(const sessions::Session& session);
   void forget(const CodeContext& context);

@@ -70,7 +70,10 @@ struct CodeFrame {
   };
 };
 
-/// Errors: those of protocol::decode.
+/// Most values in one frame.
+inline constexpr std::size_t kMostValues = 500'000;
+
+/// Errors: those of protocol::decode; payload_too_large for more than `kMostValues`.
 [[nodiscard]] Result<CodeFrame> read_code_frame(std::string_view line);
 
 /// Cuts the bytes of a worker into lines.
@@ -84,6 +87,7 @@ class CodeLines {
 
  private:
   std::string bytes_;
+  std::size_t begin_ = 0;   ///< the next line begins here
   std::size_t looked_ = 0;  ///< these bytes hold no end of a line
 };
 

@@ -28,6 +28,9 @@ using sessions::LogItem;
 constexpr std::size_t kKeptOutput = std::size_t{1} << 20U;
 /// A longer frame is parsed on another thread.
 constexpr std::size_t kShortFrame = std::size_t{64} << 10U;
+/// Bytes of frames that are taken before others have their turn, and the cost of a frame beside its own.
+constexpr std::size_t kMostOfTurn = std::size_t{64} << 10U;
+constexpr std::size_t kCostOfFrame = 1024;
 constexpr std::size_t kMostOfPiece = std::size_t{64} << 10U;
 /// How long interrupted code may take to end.
 constexpr Milliseconds kInterruptPatience{1'000};
@@ -230,9 +233,10 @@ class CodeWorker::Run {
     if (!bytes.empty()) to_.output(stream, protocol::to_valid_utf8(bytes), last_);
   }
 
-  /// Hands over the frames whose output was handed over.
+  /// Hands over the frames whose output was handed over; a worker that floods its pipe gets one turn after the other.
   static Task<Result<std::optional<CodeEnd>>> take_frames(Run* self) {
-    for (;;) {
+    std::size_t taken = 0;
+    while (taken < kMostOfTurn) {
       if (!self->held_) {
         SKIFF_CO_TRY(self->held_, self->worker_.lines_.next());
         if (!self->held_ && !self->worker_.closed_ && (self->worker_.readable_ || self->reader_.over())) {
@@ -244,6 +248,7 @@ class CodeWorker::Run {
       }
       if (self->reader_.offset() < self->after_ && !self->reader_.over()) co_return std::nullopt;
       const std::string line = std::move(*std::exchange(self->held_, std::nullopt));
+      taken += line.size() + kCostOfFrame;
       auto frame = line.size() <= kShortFrame ? read_code_frame(line) : co_await read_elsewhere(self, &line);
       if (!frame) co_return fail(Errc::io_error, "the context has sent what is not a frame: " + frame.error().message);
       if (frame->id != self->worker_.id_) continue;
@@ -254,12 +259,11 @@ class CodeWorker::Run {
         self->tell(sessions::Stream::err, self->err_.flush());
         co_return CodeEnd{.count = *frame->end};
       }
-      if (frame->result) {
-        // It is sent before the next one is read.
-        self->more_ = true;
-        co_return std::nullopt;
-      }
+      // It is sent before the next one is read.
+      if (frame->result) break;
     }
+    self->more_ = true;
+    co_return std::nullopt;
   }
 
   static Task<Result<CodeFrame>> read_elsewhere(Run* self, const std::string* line) {
@@ -289,16 +293,15 @@ Task<Result<CodeEnd>> CodeWorker::run(std::shared_ptr<CodeWorker> self, CodeCall
   try {
     Run one{*self, std::move(call), *to};
     end = co_await run_beside(Run::beside(&one), Run::follow(&one));
+    if (!end) co_await interrupt(self);
   } catch (...) {
     self->is_running_ = false;
     self->command_->kill(sessions::Cause::killed_by_client);
     throw;
   }
-  if (!end) {
-    co_await interrupt(self);
-  } else if (end->why_worker_ended.empty()) {
+  if (end && end->why_worker_ended.empty()) {
     self->is_spent_ = false;
-  } else {
+  } else if (end) {
     const bool is_late = end->cause == "timeout";
     co_await CodeWorker::end(self, is_late ? sessions::Cause::timeout : sessions::Cause::killed_by_client);
   }
@@ -308,10 +311,12 @@ Task<Result<CodeEnd>> CodeWorker::run(std::shared_ptr<CodeWorker> self, CodeCall
 }
 
 Task<bool> CodeWorker::until_end(std::shared_ptr<CodeWorker> self) {
-  for (;;) {
+  for (std::size_t count = 1;; ++count) {
+    if (count % 64 == 0) co_await boost::asio::post(self->agent_.executor, use_task);
     auto line = self->lines_.next();
     if (!line) co_return false;
     if (*line) {
+      if ((*line)->size() > kShortFrame) continue;  // no end is as long
       const auto frame = read_code_frame(**line);
       if (!frame) co_return false;
       if (frame->id == self->id_ && frame->end) co_return true;

@@ -20,7 +20,8 @@ Task<Result<std::string>> run_in_context(std::shared_ptr<Request> request, nlohm
   SKIFF_CO_TRY(auto context, agent.code_contexts.pick(session, asked.context, asked.language, {},
                                                       holder_of(request->caller.identity)));
   const Milliseconds limit = std::min(asked.timeout, agent.settings.max_wait);
-  api::CodeCall call{.code = std::move(asked.code), .env = {}, .timeout = limit};
+  api::CodeCall call{
+      .code = std::move(asked.code), .env = {}, .timeout = limit, .token_end = request->caller.identity.expires};
   api::CodeCollector collected{nullptr, static_cast<std::size_t>(asked.max_output_bytes)};
   auto message = [] { return std::string{"running"}; };
   SKIFF_CO_TRY(auto end, co_await run_beside(

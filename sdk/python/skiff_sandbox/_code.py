@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._errors import SkiffError
+
 
 @dataclass(frozen=True)
 class CodeResult:
@@ -54,11 +56,16 @@ class CodeRun:
 
 
 def result_of(told: Mapping[str, Any]) -> CodeResult:
-    """A line of the type `result`. Fields that are not known are ignored."""
+    """A line of the type `result`. Fields that are not known are ignored.
+
+    Raises SkiffError (`invalid_answer`) for bytes that are not base64."""
     known = {name: told[name] for name in CodeResult.__dataclass_fields__ if told.get(name) is not None}
     for name in ("png", "jpeg", "pdf"):
         if name in known:
-            known[name] = base64.b64decode(known[name])
+            try:
+                known[name] = base64.b64decode(known[name])
+            except (ValueError, TypeError) as error:
+                raise SkiffError("invalid_answer", f"{name}: {error}") from None
     return CodeResult(**known)
 
 

@@ -109,7 +109,7 @@ export function placeOf(options: PlaceOptions): Place {
   throw new SkiffError(
     "not_configured",
     "set SKIFF_URL with SKIFF_TOKEN (an agent) or SKIFF_API_KEY (a server), or choose a driver of the program skiff: " +
-      "SKIFF_DRIVER=local runs commands on this machine, without isolation",
+      "SKIFF_DRIVER=box makes sandboxes on this Linux machine",
   );
 }
 

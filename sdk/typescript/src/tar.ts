@@ -61,6 +61,7 @@ export async function* entriesOf(
     at += BLOCK;
     const kind = String.fromCharCode(header[156]!);
     const size = Number(records.get("size") ?? numberAt(header, 124, 12));
+    if (!Number.isSafeInteger(size) || size < 0) throw new Error("the archive is damaged: an entry has no size");
     if (kind === "x" || kind === "g" || kind === "L" || kind === "K") {
       if (size > LONGEST_RECORDS) throw new Error("the archive is damaged: a header is too long");
       const content = await read(at, size);

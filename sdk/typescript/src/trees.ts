@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, posix } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { SkiffError } from "./errors.js";
 import { entriesOf, headerOf, padding, type TarEntry, trailer } from "./tar.js";
@@ -119,7 +119,7 @@ async function writtenAt(file: fs.FileHandle, piece: Uint8Array, at: number): Pr
 
 /** The path below the directory. Refuses one that leads out of it, also over a link. */
 async function within(target: string, path: string): Promise<string> {
-  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  const parts = namesOf(path);
   if (path.startsWith("/") || parts.includes("..")) throw refused(path, "leads out of the directory");
   let at = target;
   for (const part of parts.slice(0, -1)) {
@@ -132,12 +132,20 @@ async function within(target: string, path: string): Promise<string> {
 
 /** The target of a symbolic link. Refuses one that leads out of the directory: `..` may stand at its beginning alone. */
 function linkTarget(entry: TarEntry): string {
-  const inside = posix.join(posix.dirname(entry.path), entry.target);
-  const isBent = /[^./]+[^]*\/\.\.(\/|$)/.test(entry.target);
-  if (entry.target.startsWith("/") || inside === ".." || inside.startsWith("../") || isBent) {
-    throw refused(entry.path, "leads out of the directory");
+  let above = namesOf(entry.path).length - 1;
+  let isBelow = false;
+  let leadsOut = entry.target.startsWith("/");
+  for (const name of namesOf(entry.target)) {
+    // What stands before `..` may be a link, so nobody knows where its parent is.
+    if (name === "..") leadsOut ||= isBelow || above-- === 0;
+    else isBelow = true;
   }
+  if (leadsOut) throw refused(entry.path, "leads out of the directory");
   return entry.target;
+}
+
+function namesOf(path: string): string[] {
+  return path.split("/").filter((name) => name !== "" && name !== ".");
 }
 
 function refused(path: string, why: string): SkiffError {

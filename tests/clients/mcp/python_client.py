@@ -58,7 +58,7 @@ def is_error(result):
 
 async def walk(client):
     tools = (await client.list_tools()).tools
-    assert len(tools) == 17, len(tools)
+    assert len(tools) == 18, len(tools)
 
     async def tool(name, **arguments):
         result = await client.call_tool(name, arguments)

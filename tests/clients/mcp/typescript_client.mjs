@@ -37,7 +37,7 @@ async function tool(name, args = {}, options = undefined) {
 }
 
 const { tools } = await client.listTools();
-assert.equal(tools.length, 17);
+assert.equal(tools.length, 18);
 assert.equal((await tool("run_command", { command: "echo $((6 * 7)); exit 3" })).exit_code, 3);
 const begun = await tool("run_command", { command: "echo begun; read x; echo got $x", background: true, stdin_open: true });
 assert.ok((await tool("wait_for", { command: begun.id, pattern: "begun" })).met);

@@ -11,6 +11,7 @@ PACKAGE = HERE.parents[2] / "sdk/python"
 sys.path[:0] = [str(HERE.parent), str(PACKAGE / "generate")]
 
 from client_fixtures import *  # noqa: E402,F403
+from boxes import BoxSkiff, need_boxes  # noqa: E402
 from client_fixtures import run_cases  # noqa: E402
 from installed import python_of  # noqa: E402
 from sync_faces import synchronous  # noqa: E402
@@ -22,7 +23,7 @@ def sdk_python():
     return python_of(HERE / "sdk.txt")
 
 
-@pytest.fixture(params=["agent", "server", "skiff"])
+@pytest.fixture(params=["agent", "server", "skiff", "box"])
 def host(request, tmp_path):
     """The variables that name a host: {name: value}."""
     if request.param == "agent":
@@ -31,6 +32,11 @@ def host(request, tmp_path):
     if request.param == "server":
         key = request.getfixturevalue("key")
         return {"kind": "server", "SKIFF_URL": request.getfixturevalue("server").url, "SKIFF_API_KEY": key}
+    if request.param == "box":
+        need_boxes(os.geteuid())
+        skiff = BoxSkiff(tmp_path, os.geteuid())
+        request.addfinalizer(skiff.finish)
+        return {**skiff.environment(), "kind": "box", "SKIFF": skiff.program}
     skiff = request.getfixturevalue("skiff")
     return {**skiff.environment(), "kind": "skiff", "SKIFF": skiff.program, "SKIFF_DRIVER": "local"}
 

@@ -5,6 +5,7 @@ import os
 
 import cases
 from skiff_sandbox import Sandbox, SkiffError
+from skiff_sandbox._code import result_of
 from skiff_sandbox._settings import Agent, Launcher, Server, host_of, milliseconds
 
 
@@ -62,6 +63,12 @@ def case_nobody_answers(_):
     refused("not_configured", lambda: Sandbox.create())
     error = refused("connection_failed", lambda: Sandbox.connect(url="http://127.0.0.1:9", token="t"))
     assert error.status == 0 and "ConnectError" in error.detail
+
+
+def case_bytes_of_a_result_that_are_not_base64(_):
+    assert result_of({"type": "result", "png": "/wA=\n", "text": "t"}).png == b"\xff\0"
+    for wrong in ("A", "AAAAA", "\u00e4", 7):
+        assert "png" in refused("invalid_answer", lambda wrong=wrong: result_of({"png": wrong})).detail
 
 
 if __name__ == "__main__":

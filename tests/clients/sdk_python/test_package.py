@@ -44,7 +44,7 @@ def test_the_synchronous_faces_are_those_of_the_asynchronous_ones():
 
 
 def test_whom_it_asks(outcome):
-    check(outcome("settings_cases.py", {"PATH": "/usr/bin:/bin"}), 5)
+    check(outcome("settings_cases.py", {"PATH": "/usr/bin:/bin"}), 6)
 
 
 def written(tmp_path):

@@ -10,7 +10,7 @@ from cutting_proxy import CuttingProxy
 from installed import all_versions
 
 FACES = ("asynchronous", "synchronous")
-QUICK = {("agent", "asynchronous"), ("server", "synchronous"), ("skiff", "asynchronous")}
+QUICK = {("agent", "asynchronous"), ("server", "synchronous"), ("box", "asynchronous")}
 SEEDS = (31, 32, 33)
 
 

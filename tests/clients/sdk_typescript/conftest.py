@@ -1,5 +1,6 @@
 """The package skiff-sandbox of sdk/typescript, packed and installed as people do. SKIFFD and SKIFF name the binaries."""
 
+import os
 import pathlib
 import shutil
 import sys
@@ -11,6 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / ".ci")]
 
 import sdk_typescript  # noqa: E402
+from boxes import BoxSkiff, need_boxes  # noqa: E402
 from client_fixtures import *  # noqa: E402,F403
 from installed import node, node_modules  # noqa: E402
 
@@ -49,6 +51,14 @@ def launcher_place(skiff):
     environment = skiff.environment()
     return {"PLACE": "launcher", "SKIFF_DRIVER": "local", "SKIFF": skiff.program,
             **{name: environment[name] for name in ("HOME", "XDG_STATE_HOME", "SHELL")}}
+
+
+@pytest.fixture
+def box_place(tmp_path):
+    need_boxes(os.geteuid())
+    skiff = BoxSkiff(tmp_path, os.geteuid())
+    yield {**skiff.environment(), "PLACE": "launcher", "SKIFF": skiff.program}
+    skiff.finish()
 
 
 @pytest.fixture(params=["agent", "server", "launcher"])

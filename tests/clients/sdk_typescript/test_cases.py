@@ -41,6 +41,10 @@ def test_cases_at_each_place(package, place, tmp_path):
     check(run_cases([*RUNTIMES["node 22"](), "cases.mjs"], package, environment(tmp_path), **place), CASES)
 
 
+def test_hostile_archives(package, tmp_path):
+    check(run_cases([*RUNTIMES["node 22"](), "archives.mjs"], package, environment(tmp_path)), 5)
+
+
 @pytest.mark.parametrize("variables, code", [
     ({}, "not_configured"),
     ({"SKIFF_URL": "http://127.0.0.1:9", "SKIFF_TOKEN": "x", "SKIFF_DRIVER": "local"}, "not_configured"),

@@ -112,7 +112,7 @@ def test_the_programs_print_what_the_page_says(package, written, server_place, t
             assert printed_by(package, written[heading], tmp_path, server_place) == printed, heading
 
 
-@pytest.mark.parametrize("name", ["agent_place", "launcher_place"])
+@pytest.mark.parametrize("name", ["agent_place", "launcher_place", "box_place"])
 def test_the_first_program_at_another_place(package, written, request, name, tmp_path):
     heading = "Run a command"
     assert printed_by(package, written[heading], tmp_path, request.getfixturevalue(name)) == programs()[heading][1]

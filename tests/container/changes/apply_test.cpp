@@ -69,6 +69,33 @@ TEST_F(ApplyTest, DropsSetIdBitsAndKeepsPermissions) {
   ::chmod((layer / "dir").c_str(), 0755);
 }
 
+TEST_F(ApplyTest, LetsNobodyElseWriteWhoCouldNotBefore) {
+  write(under / "closed", "old");
+  write(under / "shared", "old");
+  write(under / "shared-dir/x", "old");
+  ::chmod((under / "closed").c_str(), 0644);
+  ::chmod((under / "shared").c_str(), 0664);
+  ::chmod((under / "shared-dir").c_str(), 01777);
+  std::filesystem::create_symlink("closed", under / "link");
+  begin();
+  for (const char* name : {"closed", "shared", "new", "link"}) {
+    write(layer / name, "new");
+    ::chmod((layer / name).c_str(), 0666);
+  }
+  for (const char* name : {"new-dir", "shared-dir"}) write(layer / name / "x", "new");
+  ::chmod((layer / "new-dir").c_str(), 01777);
+  ::chmod((layer / "shared-dir").c_str(), 01773);
+  EXPECT_EQ(reasons(do_apply().left_out), Reasons{});
+  EXPECT_EQ(mode_of(under / "closed") & 07777U, 0644U);
+  EXPECT_EQ(mode_of(under / "shared") & 07777U, 0664U);
+  EXPECT_EQ(mode_of(under / "new") & 07777U, 0644U);
+  EXPECT_EQ(mode_of(under / "link"), S_IFREG | 0644U);
+  EXPECT_EQ(mode_of(under / "new-dir") & 07777U, 0755U);
+  EXPECT_EQ(mode_of(under / "shared-dir") & 07777U, 01773U);
+  // The rest of the difference is not a change.
+  EXPECT_EQ(changes(), Lines{});
+}
+
 TEST_F(ApplyTest, LeavesSpecialFilesOutAndNamesThem) {
   begin();
   ASSERT_EQ(::mkfifo((layer / "fifo").c_str(), 0600), 0);
@@ -107,6 +134,20 @@ TEST_F(ApplyTest, AFileThatHasChangedInBothIsAConflict) {
                                                 {"became-dir", "conflict"},
                                                 {"became-dir/x", "failed"}}));
   for (const char* name : {"both", "both-deleted", "dir/mine", "new", "became-dir"}) EXPECT_EQ(text(name), "mine");
+}
+
+TEST_F(ApplyTest, ARepositoryOfWhichAPartHasChangedInBothStaysWhole) {
+  for (const char* name : {".git/index", ".git/refs/heads/main", "sub/.git/index", "file"}) write(under / name, "old");
+  begin();
+  write(under / ".git/index", "mine");
+  for (const char* name : {".git/index", ".git/refs/heads/main", ".git/objects/aa/bb", "sub/.git/index", "file"}) {
+    write(layer / name, "its");
+  }
+  const Applied applied = do_apply(Consent::given);
+  EXPECT_EQ(lines(applied.done), (Lines{"M file", "M sub/.git/index"}));
+  EXPECT_EQ(text(".git/index"), "mine");
+  EXPECT_EQ(text(".git/refs/heads/main"), "old");
+  EXPECT_FALSE(std::filesystem::exists(under / ".git/objects/aa/bb"));
 }
 
 TEST_F(ApplyTest, AFileThatTookTheNameOfAnotherIsAConflict) {
@@ -168,10 +209,12 @@ TEST_F(ApplyTest, WhatRunsHereNeedsConsent) {
   write(layer / ".git/index", "x");
   write(layer / "Makefile", "all:");
   std::filesystem::create_symlink(outside, layer / "out");
+  std::filesystem::create_symlink(".git/hooks", layer / "dist");
   const Applied applied = do_apply();
   EXPECT_EQ(reasons(applied.left_out), (Reasons{{".git/hooks", "consent"},
                                                 {".git/hooks/pre-commit", "consent"},
                                                 {"Makefile", "consent"},
+                                                {"dist", "consent"},
                                                 {"out", "consent"}}));
   EXPECT_EQ(test::names_in(under), test::Names{".git"});
   EXPECT_EQ(reasons(do_apply(Consent::given).left_out), Reasons{});

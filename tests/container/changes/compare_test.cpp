@@ -49,6 +49,19 @@ TEST_F(CompareTest, IgnoresSetIdBitsAndTimes) {
   EXPECT_EQ(changes(), Lines{});
 }
 
+TEST_F(CompareTest, IgnoresWhetherOthersMayWrite) {
+  for (const std::string name : {"opened", "closed", "readable"}) {
+    write(under / name / "x", "x");
+    write(layer / name / "x", "x");
+    for (const std::string& path : {name, name + "/x"}) {
+      ::chmod((under / path).c_str(), name == "closed" ? 0777 : 0755);
+      ::chmod((layer / path).c_str(), name == "opened" ? 0777 : 0755);
+    }
+  }
+  ::chmod((layer / "readable").c_str(), 0751);
+  EXPECT_EQ(changes(), Lines{"M readable/"});
+}
+
 TEST_F(CompareTest, SeesNothingThroughAnOpaqueDirectory) {
   write(under / "d/kept", "x");
   write(under / "d/gone", "x");

@@ -71,7 +71,7 @@ WRITES = {
 
 
 # Commands that need a cluster, or a keyboard. They print with the same two functions.
-NOT_HERE = {"network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
+NOT_HERE = {"changes", "apply", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
 
 
 # {command: what makes it read stdin, with what it ends with when that is at its end}

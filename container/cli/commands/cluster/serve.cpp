@@ -222,7 +222,10 @@ class Serve final : public Invocation {
       SKIFF_TRY(auto text, read_small_file(templates_, kLongestTemplates));
       SKIFF_TRY(further, kube::parse_yaml(text));
     }
-    return serve::Templates::create(base, further);
+    SKIFF_TRY(auto templates, serve::Templates::create(base, further));
+    // The package e2b-code-interpreter asks for it, and whoever tries it has no operator to add it.
+    if (dev_) templates.name_base("code-interpreter-v1");
+    return templates;
   }
 
   Result<std::vector<std::shared_ptr<protocol::Listener>>> open_listeners(Executor executor) const {

@@ -53,7 +53,7 @@ std::string change_line(const Change& change) {
   if (!S_ISREG(shown) && !S_ISDIR(shown) && !S_ISLNK(shown)) note(changes::type_word(shown));
   if (change.kind == Kind::changed) {
     const bool is_other_type = ((change.mode ^ change.old_mode) & S_IFMT) != 0;
-    const bool is_other_mode = ((change.mode ^ change.old_mode) & 0777U) != 0;
+    const bool is_other_mode = ((change.mode ^ change.old_mode) & 0755U) != 0;
     if (is_other_type) note("was a " + std::string{changes::type_word(change.old_mode)});
     if (!is_other_type && is_other_mode) note("mode " + octal(change.old_mode) + " -> " + octal(change.mode));
   }

@@ -14,6 +14,9 @@ namespace {
 
 using protocol::field;
 
+/// The usual contexts of the dialect have names of their own: they run as the dialect's user.
+constexpr std::string_view kGroup = "e2b-";
+
 struct ExecuteMessage {
   std::string code;
   std::optional<std::string> context_id;
@@ -85,9 +88,12 @@ Task<Result<>> execute_code(Call* call) {
   Agent& agent = call->agent();
   SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
   SKIFF_CO_TRY(auto context, agent.code_contexts.pick(session, message.context_id, message.language, std::move(how),
-                                                      holder_of(call->request.caller.identity)));
-  api::CodeCall wanted{
-      .code = std::move(message.code), .env = call->state.env, .timeout = std::nullopt, .client = &call->request.http};
+                                                      holder_of(call->request.caller.identity), kGroup));
+  api::CodeCall wanted{.code = std::move(message.code),
+                       .env = call->state.env,
+                       .timeout = std::nullopt,
+                       .token_end = call->request.caller.identity.expires,
+                       .client = &call->request.http};
   for (auto& [name, value] : message.env_vars) wanted.env.insert_or_assign(name, std::move(value));
   api::CodeLinesAnswer answer{call->request.http, api::CodeLinesAnswer::Form::e2b};
   SKIFF_CO_TRY(auto end,

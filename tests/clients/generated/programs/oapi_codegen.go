@@ -29,7 +29,7 @@ func to[T any](value T) *T { return &value }
 type client struct{ *skiff.ClientWithResponses }
 
 func (c client) background(command, id string, stdinOpen bool) *skiff.StartedCommand {
-	body := skiff.CommandRequest{Command: &command, Id: &id, Mode: to(skiff.Background), StdinOpen: &stdinOpen}
+	body := skiff.CommandRequest{Command: &command, Id: &id, Mode: to(skiff.CommandModeBackground), StdinOpen: &stdinOpen}
 	return must(c.StartCommandWithResponse(ctx, "default", nil, body)).JSON202
 }
 

@@ -22,7 +22,7 @@ TEST(NetworkPlan, RemovesTheOwnPolicyOfASandboxThatUsesASharedOne) {
 }
 
 CO_TEST(ChangeNetwork, SaysWhatItHasChangedAndDoesTheRestWhenRepeated, DrivenCluster& on) {
-  put_sandbox(on.fake.server, "box", "s1");
+  fakes::put_sandbox(on.fake.server, "box", "s1");
   CO_ASSERT_TRUE((co_await on.driver.set_network("box", "", {"203.0.113.7/32"})).has_value());
   CO_ASSERT_TRUE(on.fake.server.find(kube::kNetworkPolicies, "default", "skiff-box-net").has_value());
   on.fake.server.before = [](const FakeRequest& request) -> std::optional<fakes::FakeAnswer> {

@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/async/deadline.hpp"
 #include "base/async/task_group.hpp"
 #include "protocol/json/base64.hpp"
 #include "tests/support/reactor_test.hpp"

@@ -38,6 +38,16 @@ TEST(CodeFrame, IsAResultAnErrorOrAnEnd) {
   EXPECT_EQ(read_code_frame(R"({"id":3,"end":7})").value().end, 7U);
 }
 
+TEST(CodeFrame, HasAMostOfValues) {
+  const auto of = [](std::size_t count) {
+    std::string text = R"({"id":1,"result":{"json":{"a":[0)";
+    for (std::size_t i = 1; i < count; ++i) text += ",0";
+    return text + R"(]},"text":"[,,,\",,"}})";
+  };
+  EXPECT_TRUE(read_code_frame(of(kMostValues - 10)).has_value());
+  EXPECT_EQ(read_code_frame(of(kMostValues + 10)).error().code, Errc::payload_too_large);
+}
+
 TEST(CodeFrame, IsRefusedWhereItIsAnythingElse) {
   for (const char* lie :
        {"", "[]", "1", "{}", R"({"id":"1"})", R"({"id":-1})", R"({"id":1,"end":-1})", R"({"id":1,"end":1.5})",

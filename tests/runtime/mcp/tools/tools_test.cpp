@@ -45,6 +45,9 @@ The flags are passed on. Without a flag and without a cluster the sandbox is a [
 but what `--mount DIR` shows, and what they write there stays in the sandbox. With a kubeconfig it is a Pod; `--driver box` names the box. If this machine
 can make no box, `skiff mcp` answers the client with the reason and with what to do, and says it on stderr, too.
 
+**To keep what the model writes** below `--mount`, create the sandbox yourself: `skiff up work --mount ~/project`, and give the client `skiff mcp work`.
+Then `skiff changes work` shows the changes, and `skiff apply work` takes them. A sandbox that `skiff mcp` has created goes with its changes.
+
 **With `--driver local` the sandbox is not isolated**: what the model runs, runs on this machine as you, with your files, programs and network. `skiff mcp`
 says so to you on stderr, and to the model in its instructions.
 

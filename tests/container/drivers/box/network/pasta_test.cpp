@@ -13,7 +13,8 @@ namespace {
 TEST(BoxPasta, BarsPrivateAndSpecialAddresses) {
   const auto barred = barred_prefixes();
   for (const char* one : {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10",
-                          "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4", "0.0.0.0/8"}) {
+                          "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+                          "203.0.113.0/24", "168.63.129.16/32", "224.0.0.0/4", "240.0.0.0/4", "0.0.0.0/8"}) {
     EXPECT_EQ(std::ranges::count(barred, one), 1) << one;
   }
   // The loopback interface is one of this machine's.
