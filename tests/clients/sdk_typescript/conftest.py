@@ -12,8 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / ".ci")]
 
 import sdk_typescript  # noqa: E402
-from boxes import BoxSkiff, need_boxes  # noqa: E402
 from client_fixtures import *  # noqa: E402,F403
+from boxes import BoxSkiff, need_boxes  # noqa: E402
 from installed import node, node_modules  # noqa: E402
 
 
