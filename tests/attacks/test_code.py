@@ -78,7 +78,6 @@ def test_a_flood_of_small_frames_of_other_calls_holds_nobody_else_up(agent):
         floods = pool.submit(run, agent, "import os\nopen('begun', 'w')\nwhile True: os.write(5, b'{\"id\":0}\\n' * 7000)")
         until((agent.root / "begun").exists)
         assert agent.request("GET", "/healthz").status == 200
-        assert not floods.done()
         assert floods.result()["cause"] == "invalid"
     is_usable(agent)
 

@@ -31,6 +31,8 @@ constexpr std::size_t kShortFrame = std::size_t{64} << 10U;
 /// Bytes of frames that are taken before others have their turn, and the cost of a frame beside its own.
 constexpr std::size_t kMostOfTurn = std::size_t{64} << 10U;
 constexpr std::size_t kCostOfFrame = 1024;
+/// Most frames of other calls that come during one.
+constexpr std::size_t kMostStrays = 10'000;
 constexpr std::size_t kMostOfPiece = std::size_t{64} << 10U;
 /// How long interrupted code may take to end.
 constexpr Milliseconds kInterruptPatience{1'000};
@@ -251,7 +253,11 @@ class CodeWorker::Run {
       taken += line.size() + kCostOfFrame;
       auto frame = line.size() <= kShortFrame ? read_code_frame(line) : co_await read_elsewhere(self, &line);
       if (!frame) co_return fail(Errc::io_error, "the context has sent what is not a frame: " + frame.error().message);
-      if (frame->id != self->worker_.id_) continue;
+      if (frame->id != self->worker_.id_) {
+        // A call that has ended may have left some.
+        if (++self->strays_ <= kMostStrays) continue;
+        co_return fail(Errc::io_error, "the context sends frames of other calls");
+      }
       if (frame->result) self->to_.result(std::move(*frame->result), line.size());
       if (frame->error) self->to_.error(std::move(*frame->error));
       if (frame->end) {
@@ -279,6 +285,7 @@ class CodeWorker::Run {
   std::optional<std::string> held_ = {};  ///< a frame that waits for the output before it
   std::uint64_t after_ = 0;               ///< offset of the output before `held_`
   bool more_ = false;                     ///< more frames may be there
+  std::size_t strays_ = 0;                ///< frames of other calls
   WallTime last_ = {};
   protocol::Utf8Splitter out_ = {};
   protocol::Utf8Splitter err_ = {};
