@@ -24,8 +24,8 @@ struct Found {
 
 /// Compares what the sandbox sees with the directory, in `paths` and below them; no paths mean everything. Equal
 /// type, permissions and content are not a change. A directory that is gone is one change. Owners, times,
-/// set-id bits, and whether group and others may write are not compared. Errors: `path_not_found` for a path that neither has; `payload_too_large` for more
-/// than `kMostChanges`; `cancelled`.
+/// set-id bits, and whether group and others may write are not compared. Errors: `path_not_found` for a path that
+/// neither has; `payload_too_large` for more than `kMostChanges`; `cancelled`.
 [[nodiscard]] Result<Found> compare(const Workspace& workspace, const std::vector<std::string>& paths,
                                     const std::stop_token& stop = {});
 

@@ -122,7 +122,7 @@ bool is_git(std::string_view name) {
 
 /// Judges a path at or below a .git, whose names follow `names[at]`.
 std::string why_git(const std::vector<std::string>& names, std::size_t at, const Change& change) {
-  const std::string by_git = "git may run it, or take settings from it";
+  std::string by_git = "git may run it, or take settings from it";
   // Git writes through links, for example into a log.
   if (S_ISLNK(change.mode)) return by_git;
   if (at + 1 == names.size()) {
