@@ -15,7 +15,7 @@
 
 namespace skiff::sessions {
 
-/// What a command has beside its standard streams: a text that it reads, and two pipes.
+/// Descriptors of a command beside its standard streams: a text that it reads, and two pipes.
 struct Channels {
   static constexpr int kTextFd = 3;
   static constexpr int kInFd = 4;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a sandbox has changed in a directory that it sees through a layer.
+/// Changes of a sandbox in a directory that it sees through a layer.
 namespace skiff::container::changes {
 
 enum class Kind : std::uint8_t { added, changed, deleted };

@@ -29,7 +29,7 @@ class Direction {
  public:
   Direction(int from, int to) : from_{from}, to_{to} {}
 
-  /// What to wait for now; poll(2) skips an entry whose descriptor is -1.
+  /// The events to wait for now; poll(2) skips an entry whose descriptor is -1.
   [[nodiscard]] pollfd wanted() const noexcept {
     if (has_ended_) return {.fd = -1, .events = 0, .revents = 0};
     return rest_.empty() ? pollfd{.fd = from_, .events = POLLIN, .revents = 0}

@@ -60,8 +60,8 @@ std::unexpected<Error> refused(const Error& error) {
   return std::unexpected{bring_up_failure(reason, std::move(message))};
 }
 
-/// What a call that ends or removes a container comes to: also a success if the engine has no such container. The
-/// container of an engine that is not installed, or not on this PATH, may still run.
+/// Judges a call that ends or removes a container: it has succeeded, too, if the engine does not have the container.
+/// The container of an engine that is not installed, or not on this PATH, may still run.
 Result<> ended(const std::string& name, const Result<docker::EngineOutput>& answer) {
   if (answer || docker::says_no_such_container(answer.error())) return {};
   if (answer.error().code != Errc::not_found) return std::unexpected{answer.error()};

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "protocol/json/schema.hpp"
 
-/// What a worker tells (runtime/api/code/worker.py). It comes from the sandbox: nothing of it is trusted.
+/// The frames that a worker sends (runtime/api/code/worker.py). They come from the sandbox: nothing in them is trusted.
 namespace skiff::runtime::api {
 
 /// A value that the code has shown, in each form that it offers.

@@ -294,7 +294,7 @@ TEST_F(ApplyTest, ADirectoryThatBecomesALinkMeanwhileLeadsNowhere) {
   EXPECT_EQ(test::get(outside / "secret"), "secret");
   EXPECT_EQ(test::get(outside / "planted"), "planted");
   EXPECT_EQ(test::names_in(outside), (test::Names{"secret", "planted"}));
-  // Nothing of the outside was read, either.
+  // No file outside was read, either.
   for (const auto& entry : std::filesystem::recursive_directory_iterator{under}) {
     if (entry.is_symlink() || !entry.is_regular_file()) continue;
     EXPECT_NE(test::get(entry.path()), "secret") << entry.path();
