@@ -107,7 +107,7 @@ def test_an_interrupt_between_a_request_and_its_answer_leaves_nothing_of(skiff, 
         process = skiff.start(*words, env={"KUBECONFIG": str(held.kubeconfig)})
         assert held.seen.wait(60)
         err = interrupt(process)
-    # What arrives after the client has left is removed by the controllers: its end is not waited for, and is announced.
+    # The controllers remove objects that arrive after the client has left; it announces their removal, and does not wait for it.
     if not late or "is being removed" not in err:
         assert skiff.namespace.of_skiff() == before, err
     until(lambda: skiff.namespace.of_skiff() == before, 60, "it is removed", LOOK_SECONDS)
