@@ -1,7 +1,12 @@
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <charconv>
 #include <memory>
 #include <utility>
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/finally.hpp"
@@ -39,6 +44,20 @@ Result<Ports> parse_ports(const std::string& text) {
   return ports;
 }
 
+/// Returns when the reader of this program's output has ended. A file has no reader: then it waits until it is
+/// cancelled.
+Task<Result<>> until_unread(Executor executor) {
+  // epoll reports the end of a pipe's reader without being asked (EPOLLERR, epoll_ctl(2)), and leaves the output
+  // blocking for other programs that share it.
+  UniqueFd events{epoll_create1(EPOLL_CLOEXEC)};
+  if (!events) co_return std::unexpected{system_error(errno, "epoll_create1")};
+  epoll_event nothing{};
+  (void)epoll_ctl(events.get(), EPOLL_CTL_ADD, STDOUT_FILENO, &nothing);
+  boost::asio::posix::stream_descriptor reader{executor, events.release()};
+  co_await reader.async_wait(boost::asio::posix::descriptor_base::wait_read, use_task);
+  co_return Result<>{};
+}
+
 class Forward final : public Invocation {
  public:
   std::vector<Setting> rows() override {
@@ -65,14 +84,15 @@ class Forward final : public Invocation {
         listeners.push_back(std::move(listener));
       }
     }
-    auto forward = [&] {
-      for (std::size_t i = 0; i + 1 < listeners.size(); ++i) {
+    Result<> ended;
+    auto forward = [&](this auto) -> Task<> {
+      for (std::size_t i = 0; i < listeners.size(); ++i) {
         group.spawn("listen", accept(listeners[i].get(), &group, driver, name, remotes_[i]));
       }
-      return accept(listeners.back().get(), &group, driver, name, remotes_.back());
+      ended = co_await until_unread(context.executor());
     };
-    // Only an interrupt ends it.
     co_await finally(std::move(forward), [&] { return end_tasks(&group); });
+    if (!ended) co_return std::unexpected{std::move(ended.error())};
     co_return 0;
   }
 
@@ -132,6 +152,8 @@ Command forward_command() {
           .group = "Access",
           .summary = "forward local ports to TCP ports of a sandbox, until interrupted",
           .text =
+              "It also ends when the program that reads its output ends.\n"
+              "\n"
               "  skiff forward demo 8000\n"
               "  skiff forward demo 9000:8000 :5432\n"
               "  skiff forward --address 0.0.0.0 demo 8000",

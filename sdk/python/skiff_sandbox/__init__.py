@@ -17,16 +17,20 @@ from ._code import CodeError, CodeResult, CodeRun
 from ._errors import SkiffError
 from ._events import Event, Exit, Gap, Output, Result
 from ._found import Change, Found, GlobMatch, GrepMatch
+from ._settings import Duration
 from ._sync.code import CodeContext
 from ._sync.command import Command, Terminal
 from ._sync.files import Files
 from ._sync.sandbox import Sandbox
 from ._sync.session import Session
 from ._sync.watch import Watch
-from ._types import EditedFile, FileEntry, Port
+from ._types import AgentVersion, EditedFile, FileEntry, Port
+from ._types import Command as CommandDetails
+from ._types import Session as SessionDetails
 
 __all__ = [
-    "AsyncCodeContext", "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch", "Change",
-    "CodeContext", "CodeError", "CodeResult", "CodeRun", "Command", "EditedFile", "Event", "Exit", "FileEntry", "Files", "Found",
-    "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox", "Session", "SkiffError", "Terminal", "Watch",
+    "AgentVersion", "AsyncCodeContext", "AsyncCommand", "AsyncFiles", "AsyncSandbox", "AsyncSession", "AsyncTerminal", "AsyncWatch",
+    "Change", "CodeContext", "CodeError", "CodeResult", "CodeRun", "Command", "CommandDetails", "Duration", "EditedFile", "Event",
+    "Exit", "FileEntry", "Files", "Found", "Gap", "GlobMatch", "GrepMatch", "Output", "Port", "Result", "Sandbox", "Session",
+    "SessionDetails", "SkiffError", "Terminal", "Watch",
 ]

@@ -16,7 +16,8 @@ class SkiffError(Exception):
     code: a stable word to branch on. An agent's and a server's are in docs/errors.md (`path_not_found`, `too_many_commands`).
         This package adds `connection_failed` (nobody answered, or the connection broke and the request can't be repeated),
         `timeout` (a wait has ended), `command_failed` (`run` with check=True), `command_running` (the exit is not known yet),
-        `not_configured` and `program_failed` (the program `skiff`), `not_supported`, `invalid_answer`.
+        `not_configured` and `program_failed` (the program `skiff`), `not_supported`, `closed` (this object was closed before),
+        `invalid_answer`.
     status: the HTTP status; 0 if there was no answer.
     detail: a sentence for people.
     field: the invalid input, as a JSON pointer or a parameter, or None.

@@ -85,6 +85,11 @@ def milliseconds(value: Duration | None) -> int | None:
     return round(value * 1000)
 
 
+def seconds(value: Duration) -> float:
+    """Raises SkiffError (`invalid_field`) if it is not a duration."""
+    return (milliseconds(value) or 0) / 1000 if isinstance(value, str) else value
+
+
 def new_id(prefix: str) -> str:
     """An id that nobody else has."""
     return f"{prefix}-{secrets.token_hex(10)}"

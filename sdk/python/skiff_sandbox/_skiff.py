@@ -22,7 +22,7 @@ def find_skiff(program: str) -> str:
     if not found:
         raise SkiffError("not_configured", f"there is no program {program!r}: set SKIFF_URL with SKIFF_TOKEN (an agent) or SKIFF_API_KEY (a"
                          " server), or put skiff and skiffd on the PATH, or name skiff in SKIFF. The wheels for Linux on x86-64 and arm64"
-                         " bring both programs")
+                         " bring both programs; `make build` in a clone makes them in build/release")
     return os.path.abspath(found)
 
 

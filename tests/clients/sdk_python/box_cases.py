@@ -139,6 +139,18 @@ async def case_kill(box):
         await (await box.start("exec sleep 100", timeout="30s")).wait(timeout=0.2)
 
 
+async def case_the_end_comes_once_though_others_have_seen_it(box):
+    job, ends = await box.start("true"), []
+    async for event in job.events(timeout="1m"):
+        if isinstance(event, Exit):
+            ends.append(event)
+            assert (await job.kill(grace="0s")).kill_level == "tree"
+    assert len(ends) == 1
+    assert [event.kill_level async for event in job.events()] == ["tree"] and job.exit.kill_level == "tree"
+    with refused("invalid_field"):
+        await job.wait(timeout="soon")
+
+
 async def case_output_that_is_not_kept_is_a_gap(box):
     job = await box.start("head -c 30000000 /dev/zero")
     await job.wait()
@@ -284,7 +296,7 @@ async def case_waits(box):
 
 async def case_sessions(box):
     other = await box.session("other", root="other", env={"B": "c"})
-    assert (await other.run("echo $B; pwd")).stdout.endswith("/other\n")
+    assert (await other.run("echo $B; pwd")).stdout.endswith("/other\n") and other.id == "other"
     await other.end()
     with refused("session_not_found"):
         await other.run("true")
@@ -293,6 +305,9 @@ async def case_sessions(box):
 async def case_a_second_object(box):
     async with await AsyncSandbox.connect(box.id) as same:
         assert (await same.run("echo $WHO")).stdout == "me\n"
+    for refuses in (lambda: same.run("true"), lambda: same.request(80, "GET"), lambda: same.files.list()):
+        with refused("closed"):
+            await refuses()
     assert (await box.run("echo still")).stdout == "still\n"
     async with await AsyncSandbox.create(name="named") as named:
         with refused("session_conflict" if "SKIFF_TOKEN" in os.environ else "sandbox_conflict"):
@@ -306,6 +321,8 @@ async def case_what_an_agent_or_a_server_lacks(box):
     if "SKIFF_TOKEN" in os.environ:
         with refused("not_supported"):
             await AsyncSandbox.create(template="python")
+        with refused("not_supported"):
+            await AsyncSandbox.create(flags=["--memory", "1Gi"])
     with refused("invalid_field"):
         await box.run("true", timeout="soon")
     with refused("invalid_request"):

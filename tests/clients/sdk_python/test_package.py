@@ -79,8 +79,8 @@ def test_a_program_of_the_page_prints_what_it_says(heading, agent, tmp_path):
     assert told == printed
 
 
-def test_the_page_has_eleven_programs():
-    assert len(programs()) == 11 == len(re.findall(r"^```python", PAGE.read_text(), re.M))
+def test_the_page_has_twelve_programs():
+    assert len(programs()) == 12 == len(re.findall(r"^```python", PAGE.read_text(), re.M))
 
 
 @pytest.fixture(scope="module")

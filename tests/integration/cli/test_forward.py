@@ -41,3 +41,13 @@ def test_ports_are_forwarded_from_the_addresses_that_are_named(skiff):
         assert process.wait(60) == 130
         process.communicate()
     assert "--address" in skiff("forward", "--address", "nowhere", "box", "80", status=125)[1]
+
+
+def test_it_ends_when_the_reader_of_its_output_has_ended(skiff):
+    """A program that was killed leaves nothing that holds its pipes and ports."""
+    skiff.up()
+    process = skiff.start("forward", "box", ":8000", ":8001")
+    assert [process.stdout.readline().split()[2] for _ in range(2)] == [b"box:8000", b"box:8001"]
+    process.stdout.close()
+    assert process.wait(60) == 0
+    process.stderr.close()

@@ -11,6 +11,7 @@ from .. import _async_io as io
 from .._decode import decode
 from .._errors import SkiffError
 from .._events import Event, Exit, Output, event_of, exit_of
+from .._settings import Duration, seconds
 from .._types import Command as CommandDetails
 from .._types import SignalRequest, SignalTarget, TerminalSize
 from .transport import SILENCE_SECONDS, AsyncTransport, Attempts, Deadline, Request
@@ -53,12 +54,13 @@ class AsyncCommand:
             raise SkiffError("command_running", f"the end of {self.id} was not seen yet: call wait() or kill()")
         return self._exit
 
-    async def events(self, offset: int = 0, *, timeout: float | None = None) -> AsyncIterator[Event]:
-        """Output from `offset` on, as it comes, and the Exit as the last event. A Gap stands for output that the agent no longer
+    async def events(self, offset: int = 0, *, timeout: Duration | None = None) -> AsyncIterator[Event]:
+        """Output from `offset` on, piece by piece as it comes, and the Exit as the last event. A piece may have many lines, or a part
+        of one. A Gap stands for output that the agent no longer
         keeps. While somebody reads, the command waits for its reader, so nothing is lost. A connection that breaks is taken up at
         its byte.
 
-        timeout: seconds until the end of the command, after which SkiffError (`timeout`) is raised; None: as long as it runs.
+        timeout: seconds or "90s" until the end of the command, after which SkiffError (`timeout`) is raised; None: as long as it runs.
         Route: GET /v1/sessions/{sid}/commands/{cid}/output. Errors: `command_not_found`, `command_forgotten`,
         `connection_failed`."""
         deadline = Deadline(timeout, f"the end of {self.id}")
@@ -70,7 +72,7 @@ class AsyncCommand:
         async for event in self._events(start, 0, deadline):
             yield event
 
-    async def write(self, data: str | bytes, *, timeout: float = 60.0) -> None:
+    async def write(self, data: str | bytes, *, timeout: Duration = 60.0) -> None:
         """Writes to its standard input, and waits until the command has read all of it. Bytes arrive once even if the connection
         breaks.
 
@@ -78,7 +80,7 @@ class AsyncCommand:
         Route: POST /v1/sessions/{sid}/commands/{cid}/stdin. Errors: `stdin_closed`, `command_ended`."""
         await self._input(data.encode() if isinstance(data, str) else data, False, timeout)
 
-    async def close_stdin(self, *, timeout: float = 60.0) -> None:
+    async def close_stdin(self, *, timeout: Duration = 60.0) -> None:
         """Ends its standard input. It may be closed already. Route: see `write`."""
         try:
             await self._input(b"", True, timeout)
@@ -93,16 +95,18 @@ class AsyncCommand:
         body: SignalRequest = {"signal": name} if target is None else {"signal": name, "target": target}
         await self._place.transport.ask(Request("POST", self._place.path("/signal"), json=body, again=False))
 
-    async def kill(self, *, grace: float = 2.0) -> Exit:
+    async def kill(self, *, grace: Duration = 2.0) -> Exit:
         """Ends its whole process tree: SIGTERM, and SIGKILL after `grace` seconds (0: at once). Waits until it has ended and no
-        process is left; `kill_level` of the Exit is `incomplete` if some may be. It may have ended already.
+        process is left; `kill_level` of the returned Exit is `incomplete` if some may be. Events tell the end of the command itself, which
+        may come before that of its tree. It may have ended already.
 
         Route: POST /v1/sessions/{sid}/commands/{cid}/signal. Errors: `command_not_found`, `timeout`."""
-        if grace > 0:
-            await self._signalled({"signal": "TERM", "escalate_after_ms": round(grace * 1000)})
+        patience = seconds(grace)
+        if patience > 0:
+            await self._signalled({"signal": "TERM", "escalate_after_ms": round(patience * 1000)})
         else:
             await self._signalled(AT_ONCE)
-        exit = await self.wait(timeout=grace + KILL_SECONDS)
+        exit = await self.wait(timeout=patience + KILL_SECONDS)
         if exit.kill_level is None:
             # It ended before the agent had to kill it: what of its tree is left is ended now.
             deadline = Deadline(KILL_SECONDS, f"the processes of {self.id}")
@@ -121,8 +125,8 @@ class AsyncCommand:
             return False
         return True
 
-    async def wait(self, *, timeout: float | None = 3600.0) -> Exit:
-        """Waits until it has ended. timeout: seconds, after which SkiffError (`timeout`) is raised; None: as long as it runs.
+    async def wait(self, *, timeout: Duration | None = 3600.0) -> Exit:
+        """Waits until it has ended. timeout: seconds or "90s", after which SkiffError (`timeout`) is raised; None: as long as it runs.
 
         Route: GET /v1/sessions/{sid}/commands/{cid}. Errors: `command_not_found`, `command_forgotten`."""
         deadline = Deadline(timeout, f"the end of {self.id}")
@@ -163,13 +167,14 @@ class AsyncCommand:
                     deadline.left(0)
                     event = event_of(told)
                     if isinstance(event, Exit):
+                        if self._exit is not None and event.kill_level is None:
+                            event = replace(event, kill_level=self._exit.kill_level)  # which `kill` knows
                         self._exit = event
-                    elif event is not None:
-                        at = event.next
-                    if event is not None:
                         yield event
-                    if self._exit is not None and event is self._exit:
                         return
+                    if event is not None:
+                        at = event.next
+                        yield event
                 raise httpx.ReadError("the stream ended before the command")
             except httpx.TransportError as error:
                 deadline.left(0)
@@ -177,7 +182,7 @@ class AsyncCommand:
                 pause = attempts.pause(error)
             await io.sleep(pause)
 
-    async def _input(self, data: bytes, last: bool, timeout: float) -> None:
+    async def _input(self, data: bytes, last: bool, timeout: Duration) -> None:
         if self._stdin_offset is None:
             self._stdin_offset = (await self.details()).stdin.offset
         offset, self._stdin_offset = self._stdin_offset, None  # not known if the request fails
@@ -196,10 +201,11 @@ class AsyncTerminal(AsyncCommand):
         super().__init__(place)
         self._at, self._unread = 0, b""
 
-    async def read_until(self, text: str, *, timeout: float = 30.0) -> str:
-        """The text that it prints from the last call on, up to and including `text`. Text behind it is for the next call.
+    async def read_until(self, text: str, *, timeout: Duration = 30.0) -> str:
+        """The text that it prints from the last call on, up to and including `text`. Text behind it is for the next call. A terminal
+        prints also what is written to it.
 
-        timeout: seconds, after which SkiffError (`timeout`) is raised; `command_ended` if the program ends first."""
+        timeout: seconds or "90s", after which SkiffError (`timeout`) is raised; `command_ended` if the program ends first."""
         deadline, wanted, seen = Deadline(timeout, f"the text {text!r}"), text.encode(), self._unread
         while wanted not in seen:
             found = False

@@ -15,6 +15,7 @@ from .. import _trees as trees
 from .._decode import decode
 from .._errors import SkiffError
 from .._found import Found, GlobMatch, GrepMatch, Part, glob_match, grep_match
+from .._settings import Duration
 from .._types import (
     EditedFile,
     EditsRequest,
@@ -210,10 +211,11 @@ class AsyncFiles:
         return await self._search("grep", grep_match, pattern=pattern, path=path, literal=literal, ignore_case=ignore_case, glob=glob,
                                   context=context, hidden=hidden, ignored=ignored, limit=limit)
 
-    def watch(self, path: str = ".", *, recursive: bool = False, timeout: float | None = None) -> AsyncWatch:
-        """Changes below a directory, as they come. `with` begins to watch before its block, so that nothing is missed.
+    def watch(self, path: str = ".", *, recursive: bool = False, timeout: Duration | None = None) -> AsyncWatch:
+        """Changes in a directory, as they come. `with` begins to watch before its block, so that nothing is missed.
 
-        timeout: seconds after which the iteration ends; None: it goes on until the block is left.
+        recursive: also in the directories below it. timeout: seconds or "90s" after which the iteration ends; None: it goes on until
+        the block is left.
         Route: GET /v1/sessions/{sid}/files:watch. A connection that breaks is taken up behind the last change."""
         return AsyncWatch(self._transport, self._path("watch"), {"path": path, "recursive": str(recursive).lower()}, timeout)
 

@@ -34,6 +34,7 @@ class Wish:
     labels: Mapping[str, str] = field(default_factory=dict)
     network: str | None = None
     get_or_create: bool = False
+    flags: tuple[str, ...] = ()
     timeout: float = 120.0
 
 
@@ -60,8 +61,8 @@ class AsyncAgentHosting:
 
     @classmethod
     async def created(cls, agent: Agent, wish: Wish) -> AsyncAgentHosting:
-        for name in ("template", "image", "ttl", "network"):
-            if getattr(wish, name) is not None:
+        for name in ("template", "image", "ttl", "network", "flags"):
+            if getattr(wish, name) not in (None, ()):
                 raise _unsupported(f"{name}: SKIFF_URL and SKIFF_TOKEN name an agent, which is one sandbox already; a server (SKIFF_API_KEY)"
                                    " or the program skiff makes new ones")
         session = wish.name or new_id("box")
@@ -122,6 +123,8 @@ class AsyncServerHosting:
 
     @classmethod
     async def created(cls, server: Server, wish: Wish) -> AsyncServerHosting:
+        if wish.flags:
+            raise _unsupported("flags: they are for the program skiff")
         if wish.image is not None:
             raise _unsupported("image: the server's templates decide the image: give template")
         body: dict[str, Any] = {"name": wish.name, "template": wish.template, "env": dict(wish.env), "labels": dict(wish.labels),
@@ -220,6 +223,7 @@ class AsyncLauncherHosting:
         words += ["--get-or-create"] if wish.get_or_create else []
         words += [word for each in wish.env.items() for word in ("--env", "=".join(each))]
         words += [word for each in wish.labels.items() for word in ("--label", "=".join(each))]
+        words += wish.flags
         one = cls(launcher, name, True)
         told = json.loads(await one._skiff(*words, seconds=wish.timeout + PROGRAM_SECONDS))
         one.is_new = bool(told["new"])

@@ -14,6 +14,7 @@ import httpx
 from .. import _async_io as io
 from .._errors import SkiffError, refusal
 from .._reach import context_for, is_loopback
+from .._settings import Duration, seconds
 
 # Seconds before each further attempt at a connection that broke.
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -32,9 +33,9 @@ UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 class Deadline:
     """The end of a wait; None: none."""
 
-    def __init__(self, seconds: float | None, what: str) -> None:
-        self._at = None if seconds is None else time.monotonic() + seconds
-        self._seconds, self._what = seconds, what
+    def __init__(self, patience: Duration | None, what: str) -> None:
+        self._seconds, self._what = 0.0 if patience is None else seconds(patience), what
+        self._at = None if patience is None else time.monotonic() + self._seconds
 
     def left(self, most: float) -> float:
         """Seconds until it, at most `most`. Raises SkiffError (`timeout`) after it."""
@@ -118,6 +119,11 @@ class AsyncTransport:
     def address(self) -> Address:
         return self._address
 
+    def check_open(self) -> None:
+        """Raises SkiffError (`closed`)."""
+        if self.client.is_closed:
+            raise SkiffError("closed", "this object was closed, as at the end of its `with` block: connect to the sandbox again")
+
     async def aclose(self) -> None:
         await self.client.aclose()
 
@@ -185,6 +191,7 @@ class AsyncTransport:
     @contextlib.asynccontextmanager
     async def _sent(self, request: Request) -> AsyncIterator[httpx.Response]:
         """One attempt. Raises SkiffError for an answer that is an error."""
+        self.check_open()
         seconds = request.deadline.left(request.seconds) if request.deadline else request.seconds
         options: dict[str, Any] = {"params": dict(request.params), "headers": {**request.headers, **self._address.headers},
                                    "timeout": httpx.Timeout(seconds, connect=CONNECT_SECONDS)}

@@ -12,6 +12,7 @@ import httpx
 from .. import _async_io as io
 from .._errors import SkiffError
 from .._found import Change, change
+from .._settings import Duration, seconds
 from .transport import SILENCE_SECONDS, AsyncTransport, Attempts, Request, lines_of
 
 EVENTS = {"Accept": "text/event-stream"}
@@ -20,8 +21,9 @@ EVENTS = {"Accept": "text/event-stream"}
 class AsyncWatch:
     """An iterator of changes. `with` begins to watch before its block; without it, the first step of the iteration does."""
 
-    def __init__(self, transport: AsyncTransport, path: str, params: Mapping[str, Any], timeout: float | None) -> None:
-        self._transport, self._path, self._params, self._timeout = transport, path, dict(params), timeout
+    def __init__(self, transport: AsyncTransport, path: str, params: Mapping[str, Any], timeout: Duration | None) -> None:
+        self._transport, self._path, self._params = transport, path, dict(params)
+        self._timeout = None if timeout is None else seconds(timeout)
         self._changes = self._told()
         self._begun = False
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -11,7 +11,7 @@ import httpx
 from .. import _sync_io as io
 from .._decode import decode
 from .._errors import SkiffError
-from .._settings import Duration, host_of
+from .._settings import Duration, host_of, seconds
 from .._types import AgentVersion, Port, Ports, SessionRequest
 from .hosting import Hosting, Wish, connect, create
 from .session import Session
@@ -33,21 +33,21 @@ class Sandbox(Session):
     def create(cls, *, name: str | None = None, template: str | None = None, image: str | None = None,
                      ttl: Duration | None = None, idle_ttl: Duration | None = None, env: Mapping[str, str] | None = None,
                      labels: Mapping[str, str] | None = None, network: str | None = None, get_or_create: bool = False,
-                     timeout: float = 120.0, url: str | None = None, token: str | None = None, api_key: str | None = None,
-                     driver: str | None = None) -> Sandbox:
+                     flags: Sequence[str] = (), timeout: Duration = 120.0, url: str | None = None, token: str | None = None,
+                     api_key: str | None = None, driver: str | None = None) -> Sandbox:
         """Makes a sandbox and waits until it answers. Leaving its `with` block removes it, unless it existed before.
 
         name: else a new one. template: of a server. image: for the program skiff with a cluster. ttl: it ends after this time
         ("90s", "1h", seconds), idle_ttl: after this time without use; None: what the server says, or never. env: variables of all
         commands. labels: for lists. network: "deny", or what `skiff up --network` takes. get_or_create: use an existing sandbox of
-        this name. timeout: seconds until it answers, after which it is removed and SkiffError (`timeout`) raised.
+        this name. flags: further words for `skiff up`, such as ["--mount", "."]. timeout: seconds or "90s" until it answers, after which it is removed and SkiffError (`timeout`) raised.
 
         With an agent, which is one sandbox already, it makes a session with a directory of its own; idle_ttl is the session's, and
-        template, image, ttl and network are `not_supported`.
+        template, image, ttl, network and flags are `not_supported`.
 
         Route: POST /v1/sandboxes of a server, `skiff up`, or PUT /v1/sessions/{sid}. Errors: `not_configured`, `sandbox_conflict`,
         `too_many_sandboxes`, `sandbox_failed`, `program_failed`."""
-        wish = Wish(name, template, image, ttl, idle_ttl, env or {}, labels or {}, network, get_or_create, timeout)
+        wish = Wish(name, template, image, ttl, idle_ttl, env or {}, labels or {}, network, get_or_create, tuple(flags), seconds(timeout))
         hosting = create(host_of(url, token, api_key, driver), wish)
         try:
             return cls._opened(hosting)
@@ -58,14 +58,14 @@ class Sandbox(Session):
             raise
 
     @classmethod
-    def connect(cls, id: str | None = None, *, start: bool = True, timeout: float = 120.0, url: str | None = None,
+    def connect(cls, id: str | None = None, *, start: bool = True, timeout: Duration = 120.0, url: str | None = None,
                       token: str | None = None, api_key: str | None = None, driver: str | None = None) -> Sandbox:
         """Finds a sandbox by its id or name. Leaving its `with` block closes the connections alone.
 
         id: with an agent the id of a session, or None for its default session. start: start it if it is stopped. timeout: seconds
         until it answers.
         Errors: `sandbox_not_found`, `session_not_found`, `sandbox_not_running`, `unauthenticated`."""
-        hosting = connect(host_of(url, token, api_key, driver), id, start, timeout)
+        hosting = connect(host_of(url, token, api_key, driver), id, start, seconds(timeout))
         try:
             return cls._opened(hosting)
         except BaseException:
@@ -93,7 +93,7 @@ class Sandbox(Session):
                       labels: Mapping[str, str] | None = None, options: SessionRequest | None = None) -> Session:
         """Another session of this sandbox, made if it is missing.
 
-        root: its directory below the sandbox's root, by default the sandbox's own. options: further fields, such as `shell` or
+        root: its directory below the sandbox's root, by default the sandbox's own, which it then shares. options: further fields, such as `shell` or
         `isolation`. Route: PUT /v1/sessions/{sid}. Errors: `session_conflict` (it exists with other settings)."""
         session, body = Session(self._transport, id), SessionRequest(**(options or {}))
         if root is not None:
@@ -113,17 +113,19 @@ class Sandbox(Session):
         """The TCP ports on which servers listen in the sandbox. Route: GET /v1/ports."""
         return decode(Ports, (self._transport.ask(Request("GET", "/v1/ports"))).json()).items
 
-    def request(self, port: int, method: str, path: str = "/", *, timeout: float = 60.0, **options: Any) -> httpx.Response:
+    def request(self, port: int, method: str, path: str = "/", *, timeout: Duration = 60.0, **options: Any) -> httpx.Response:
         """One HTTP request to a server in the sandbox, also on its loopback. options: `params`, `headers`, `content`, `json` and others
         of httpx. The answer is the server's, whatever its status. It is not repeated if the connection breaks.
 
         timeout: seconds without a byte. Route: /v1/ports/{port}/{path}. Errors: `port_not_listening`, `insufficient_scope`."""
+        self._transport.check_open()
         address = self._transport.address
         headers = {**(options.pop("headers", None) or {}), **address.headers}
         url = f"{address.url}/v1/ports/{port}/{path.lstrip('/')}"
         try:
             answer = self._transport.client.request(method, url, headers=headers,
-                                                          timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS), **options)
+                                                          timeout=httpx.Timeout(seconds(timeout), connect=CONNECT_SECONDS),
+                                                          **options)
         except httpx.TransportError as error:
             raise SkiffError("connection_failed", f"{method} to port {port}: {type(error).__name__}: {error}") from error
         if "x-skiff-instance" in answer.headers and "problem+json" in answer.headers.get("content-type", ""):

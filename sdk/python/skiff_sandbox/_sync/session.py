@@ -34,6 +34,11 @@ class Session:
         self.path = f"/v1/sessions/{quote(session, safe='')}"  # of its routes
         self.files = Files(transport, self.path)
 
+    @property
+    def id(self) -> str:
+        """The id in its sandbox."""
+        return self.session_id
+
     def run(self, command: Line, *, check: bool = False, cwd: str | None = None, env: Mapping[str, str | None] | None = None,
                   secret_env: Mapping[str, str] | None = None, user: str | None = None, stdin: str | bytes | None = None,
                   timeout: Duration | None = 3600.0, limits: ResourceLimits | None = None, merge_stderr: bool = False,

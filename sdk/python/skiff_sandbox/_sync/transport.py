@@ -15,6 +15,7 @@ import httpx
 from .. import _sync_io as io
 from .._errors import SkiffError, refusal
 from .._reach import context_for, is_loopback
+from .._settings import Duration, seconds
 
 # Seconds before each further attempt at a connection that broke.
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -33,9 +34,9 @@ UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 class Deadline:
     """The end of a wait; None: none."""
 
-    def __init__(self, seconds: float | None, what: str) -> None:
-        self._at = None if seconds is None else time.monotonic() + seconds
-        self._seconds, self._what = seconds, what
+    def __init__(self, patience: Duration | None, what: str) -> None:
+        self._seconds, self._what = 0.0 if patience is None else seconds(patience), what
+        self._at = None if patience is None else time.monotonic() + self._seconds
 
     def left(self, most: float) -> float:
         """Seconds until it, at most `most`. Raises SkiffError (`timeout`) after it."""
@@ -119,6 +120,11 @@ class Transport:
     def address(self) -> Address:
         return self._address
 
+    def check_open(self) -> None:
+        """Raises SkiffError (`closed`)."""
+        if self.client.is_closed:
+            raise SkiffError("closed", "this object was closed, as at the end of its `with` block: connect to the sandbox again")
+
     def close(self) -> None:
         self.client.close()
 
@@ -186,6 +192,7 @@ class Transport:
     @contextlib.contextmanager
     def _sent(self, request: Request) -> Iterator[httpx.Response]:
         """One attempt. Raises SkiffError for an answer that is an error."""
+        self.check_open()
         seconds = request.deadline.left(request.seconds) if request.deadline else request.seconds
         options: dict[str, Any] = {"params": dict(request.params), "headers": {**request.headers, **self._address.headers},
                                    "timeout": httpx.Timeout(seconds, connect=CONNECT_SECONDS)}

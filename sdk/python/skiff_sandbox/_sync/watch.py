@@ -13,6 +13,7 @@ import httpx
 from .. import _sync_io as io
 from .._errors import SkiffError
 from .._found import Change, change
+from .._settings import Duration, seconds
 from .transport import SILENCE_SECONDS, Transport, Attempts, Request, lines_of
 
 EVENTS = {"Accept": "text/event-stream"}
@@ -21,8 +22,9 @@ EVENTS = {"Accept": "text/event-stream"}
 class Watch:
     """An iterator of changes. `with` begins to watch before its block; without it, the first step of the iteration does."""
 
-    def __init__(self, transport: Transport, path: str, params: Mapping[str, Any], timeout: float | None) -> None:
-        self._transport, self._path, self._params, self._timeout = transport, path, dict(params), timeout
+    def __init__(self, transport: Transport, path: str, params: Mapping[str, Any], timeout: Duration | None) -> None:
+        self._transport, self._path, self._params = transport, path, dict(params)
+        self._timeout = None if timeout is None else seconds(timeout)
         self._changes = self._told()
         self._begun = False
 
