@@ -19,16 +19,16 @@ def watchdog():
     yield
 
 
-def run_program(command, folder, environment):
-    """The completed program with its output as text; it has two and a half minutes. `environment` is its whole environment."""
+def run_program(command, folder, environment, seconds=150):
+    """The completed program with its output as text; it has so many seconds. `environment` is its whole environment."""
     environment = {"PYTHONDONTWRITEBYTECODE": "1", **environment}
     return subprocess.run(list(map(str, command)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=150, env=environment)
+                          timeout=seconds, env=environment)
 
 
-def run_cases(command, folder, environment=os.environ, **variables):
+def run_cases(command, folder, environment=os.environ, seconds=150, **variables):
     """Runs a client's cases (it prints a line of JSON for each): {name: None, or how it failed}."""
-    done = run_program(command, folder, {**environment, **variables})
+    done = run_program(command, folder, {**environment, **variables}, seconds)
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"case"')]
     assert done.returncode == 0 and told, done.stderr[-4000:]
     return {one["case"]: one["failure"] for one in told}

@@ -45,12 +45,12 @@ def host(request, tmp_path):
 def outcome(tmp_path):
     """Runs a script's cases, with either kind of faces: {name: None, or how it failed}."""
 
-    def run(script, host, faces="asynchronous", python=None):
+    def run(script, host, faces="asynchronous", python=None, **options):
         path = HERE / script
         if faces == "synchronous":
             path = tmp_path / script
             path.write_text(synchronous(script, (HERE / script).read_text()))
         return run_cases([python or sdk_python(), path], tmp_path, {"HOME": str(tmp_path), "PATH": os.environ["PATH"], **host},
-                         PYTHONPATH=MODULES)
+                         PYTHONPATH=MODULES, **options)
 
     return run

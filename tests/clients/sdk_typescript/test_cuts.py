@@ -1,8 +1,7 @@
-"""Connections that are cut at random: ten seconds in the gate, ten minutes at night. SEED repeats a run's places."""
+"""Connections that are cut at random: ten seconds in the gate, ten minutes at night."""
 
 import json
 import os
-import random
 import subprocess
 
 import pytest
@@ -10,9 +9,7 @@ import pytest
 import installed
 from client_fixtures import run_program
 from cutting_proxy import CuttingProxy
-from random_cuts import RandomCuts
-
-SECONDS = 600 if os.environ.get("SKIFF_NIGHTLY") == "1" else 10
+from random_cuts import SECONDS, RandomCuts, chosen_seed
 
 
 def cut(package, seed, port, tmp_path, **variables):
@@ -66,7 +63,7 @@ def test_an_edit_is_not_repeated_when_its_answer_is_lost(package, agent, tmp_pat
 
 @pytest.fixture
 def seed():
-    return int(os.environ.get("SEED") or random.randrange(10**9))
+    return chosen_seed()
 
 
 def test_nothing_is_lost_or_done_twice_at_an_agent(package, agent, seed, tmp_path):

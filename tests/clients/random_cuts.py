@@ -1,7 +1,9 @@
-"""A TCP proxy that cuts connections at places that a seed chooses, in requests and in answers, for as long as it runs."""
+"""A TCP proxy that cuts connections at places that a seed chooses, in requests and in answers, for as long as it runs. How long
+tests use it is SKIFF_CUT_SECONDS; SEED repeats the places of an earlier run."""
 
 import asyncio
 import contextlib
+import os
 import random
 import threading
 
@@ -9,6 +11,11 @@ PIECE = 16_384
 # A third of the connections is left alone; the others are cut behind so many bytes of one direction.
 WHOLE = 1 / 3
 SHORT, LONG = 1_000, 400_000
+SECONDS = int(os.environ.get("SKIFF_CUT_SECONDS", 10))
+
+
+def chosen_seed():
+    return int(os.environ.get("SEED") or random.randrange(10**9))
 
 
 class RandomCuts:
