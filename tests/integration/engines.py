@@ -78,7 +78,7 @@ class Podman:
     def load(self):
         made = self.folder / "images"
         images.make(made)
-        images.write(made / "python.tar", PYTHON, images.python(), {"Env": ["PATH=/usr/bin:/bin"]})
+        images.write(made / "python.tar", PYTHON, images.python().done(), {"Env": ["PATH=/usr/bin:/bin"]})
         for name in ("busybox", "user", "python"):
             self("load", "-i", made / f"{name}.tar")
         shutil.rmtree(made)

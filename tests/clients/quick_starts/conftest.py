@@ -10,27 +10,13 @@ sys.path[:0] = [str(HERE.parent)]
 import pytest  # noqa: E402
 
 from client_fixtures import *  # noqa: E402,F403
-from client_fixtures import run_program  # noqa: E402
 from boxes import BoxSkiff, need_boxes  # noqa: E402
+from e2b_program import runner  # noqa: E402
 from serving import Server  # noqa: E402
 
 
 # The code interpreter asks for a template of this name.
 TEMPLATES = "base: {aliases: [code-interpreter-v1]}\n"
-
-
-def runner(server, key, folder):
-    """Runs a program with the variables of E2B's SDKs alone; its stdout."""
-    home = folder / "client"
-    home.mkdir()
-
-    def run(*command, **more):
-        done = run_program(command, home, {"PATH": os.environ["PATH"], "HOME": str(home), "E2B_API_URL": server.url,
-                                           "E2B_SANDBOX_URL": server.url, "E2B_API_KEY": key, **more})
-        assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-6000:], server.told()[-3000:])
-        return done.stdout
-
-    return run
 
 
 @pytest.fixture

@@ -66,11 +66,21 @@ def shell():
     return layer.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n").file("etc/group", b"root:x:0:\n")
 
 
-def add_libraries(layer, program):
-    """Adds the libraries that a program is linked with, and its loader."""
-    needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
-    for path in re.findall(r"(/\S+) \(0x", needed):
+def add_libraries(layer, *programs):
+    """Adds this machine's libraries that programs are linked with, and their loader."""
+    needed = subprocess.run(["ldd", *programs], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for path in dict.fromkeys(re.findall(r"\s(/lib\S+) \(0x", needed)):
         layer.file(path.lstrip("/"), pathlib.Path(path).read_bytes(), 0o755)
+
+
+def add_tree(layer, source, name):
+    """Adds a directory's files and directories as `name`, without links and without what Python has compiled."""
+    layer.folder(name)
+    for path in sorted(source.rglob("*")):
+        if "__pycache__" in path.parts or path.is_symlink():
+            continue
+        inside = f"{name}/{path.relative_to(source)}"
+        layer.folder(inside) if path.is_dir() else layer.file(inside, path.read_bytes())
 
 
 def launcher(skiff):
@@ -81,29 +91,16 @@ def launcher(skiff):
     return layer.file("usr/local/bin/skiff", skiff.read_bytes(), 0o755).done()
 
 
-def python():
-    """Debian's Python with its library, and busybox for a shell."""
-    layer = Layer()
-    for name in ("bin", "etc", "lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/bin", "usr/lib"):
+def python(*more):
+    """A layer with a shell and Debian's Python, to which more can be added. `more`: programs whose libraries are in it, too."""
+    layer = shell()
+    for name in ("lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/bin", "usr/lib"):
         layer.folder(name)
-    layer.folder("tmp", 0o1777)
     program = pathlib.Path("/usr/bin/python3").resolve()
-    add_libraries(layer, program)
-    for name, source in (("usr/bin/python", program), ("bin/busybox", pathlib.Path("/bin/busybox"))):
-        layer.file(name, source.read_bytes(), 0o755)
-    for name in ("sh", "cat", "id", "sort", "tee", "sleep"):
-        layer.link(f"bin/{name}", "busybox")
-    library = pathlib.Path("/usr/lib") / program.name
-    layer.folder(str(library.relative_to("/")))
-    for path in sorted(library.rglob("*")):
-        inside = path.relative_to("/")
-        if "__pycache__" in path.parts or path.is_symlink():
-            continue
-        if path.is_dir():
-            layer.folder(str(inside))
-        else:
-            layer.file(str(inside), path.read_bytes())
-    return layer.done()
+    add_libraries(layer, program, *more)
+    layer.file("usr/bin/python3", program.read_bytes(), 0o755).link("usr/bin/python", "python3")
+    add_tree(layer, pathlib.Path("/usr/lib") / program.name, f"usr/lib/{program.name}")
+    return layer
 
 
 def pause(folder):

@@ -8,6 +8,7 @@ import subprocess
 import images
 from serving import Answer, Server
 from skiff import Skiff
+from volumes import disks
 from waiting import until
 
 DOMAIN = "sandboxes.localhost"
@@ -24,25 +25,14 @@ class Replicas:
         self.skiff = Skiff(folder, home)
         self.templates = folder / "templates.yaml"
         self.templates.write_text(TEMPLATES)
-        self.make_disks()
+        self.disks = contextlib.ExitStack()
+        self.disks.enter_context(disks(home, DISKS))
         # E2B's SDKs run /bin/bash, whatever an image has.
         layer = images.shell().file("bin/bash", b"#!/bin/sh\nexec sh \"$@\"\n", 0o755)
         self.cluster.load(IMAGE, layer.done(), {"Cmd": ["sh"], "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]})
         self.key, self.others_key = self.make_key("me"), self.make_key("other", "--scope", "admin", tenant=elsewhere)
         self.servers = []
         self.pair = [self.start(), self.start()]
-
-    def make_disks(self):
-        """Creates the volumes that a storage class would create for the claims; this cluster has no storage class."""
-        self.disks = [f"{self.home.name}-{number}" for number in range(DISKS)]
-        for name in self.disks:
-            place = self.cluster.folder / name
-            place.mkdir()
-            place.chmod(0o777)
-            self.cluster.api.create({
-                "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
-                "spec": {"capacity": {"storage": "64Mi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain",
-                         "hostPath": {"path": str(place)}}})
 
     def make_key(self, name, *flags, tenant=None):
         tenant = tenant or self.home
@@ -68,8 +58,7 @@ class Replicas:
             server.log.close()
         for namespace in (self.home, self.elsewhere):
             self.skiff("rm", "--all", "--everyone", "-q", "--wait=false", env={"SKIFF_NAMESPACE": namespace.name})
-        for name in self.disks:
-            self.cluster.api.delete("persistentvolume", name)
+        self.disks.close()
         assert all(status == 0 for status in statuses), statuses
 
 

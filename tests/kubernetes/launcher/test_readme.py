@@ -21,7 +21,7 @@ def with_skiff(skiff):
 @pytest.fixture(scope="module")
 def python(cluster):
     """An image of that name on the node, with Debian's own Python in it: there is no registry to pull the real one from."""
-    cluster.load(IMAGE, images.python(), {"Cmd": ["python"], "Env": ["PATH=/usr/bin:/bin"]})
+    cluster.load(IMAGE, images.python().done(), {"Cmd": ["python"], "Env": ["PATH=/usr/bin:/bin"]})
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/clusters.md"])

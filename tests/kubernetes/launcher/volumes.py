@@ -16,3 +16,22 @@ def volume(namespace, sandbox):
         yield folder
     finally:
         namespace.cluster.kubectl("delete", "persistentvolume", folder.name, "--wait=false")
+
+
+@contextlib.contextmanager
+def disks(namespace, count):
+    """So many for claims of up to 64Mi, whatever their names."""
+    cluster, names = namespace.cluster, [f"{namespace.name}-{number}" for number in range(count)]
+    for name in names:
+        folder = cluster.folder / name
+        folder.mkdir()
+        folder.chmod(0o777)
+        cluster.api.create({
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"capacity": {"storage": "64Mi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain",
+                     "hostPath": {"path": str(folder)}}})
+    try:
+        yield
+    finally:
+        for name in names:
+            cluster.api.delete("persistentvolume", name)
