@@ -43,6 +43,8 @@ struct SandboxFilter {
 struct SandboxPage {
   std::vector<Sandbox> items;  ///< by name
   std::string next;            ///< empty: this is the last page
+  /// Hosts that did not answer, each with what it said: what nobody but they know of is not in the page.
+  std::vector<std::string> not_asked = {};
 };
 
 /// How a sandbox is removed, or ended.

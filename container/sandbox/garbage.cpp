@@ -119,6 +119,7 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
     return collect_one(driver, all[index], what, &asking, &outcomes[index]);
   });
   Collected collected;
+  collected.not_asked = std::move(page.not_asked);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto add = [&](std::vector<Verdict>& to) { to.push_back({all[i].name, std::move(outcomes[i].reason)}); };
     switch (outcomes[i].fate) {

@@ -22,7 +22,8 @@ struct Verdict {
 struct Collected {
   std::vector<Verdict> removed;
   std::vector<Verdict> kept;
-  std::vector<Verdict> failed;  ///< sandboxes that could not be removed
+  std::vector<Verdict> failed;         ///< sandboxes that could not be removed
+  std::vector<std::string> not_asked;  ///< hosts that did not answer, each with what it said
 };
 
 /// Which sandboxes to remove.

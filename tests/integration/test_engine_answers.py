@@ -1,6 +1,7 @@
 """The driver docker with programs in an engine's place that fail, lie or hang: it says what they said, and leaves nothing."""
 
 import os
+import shutil
 import signal
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from launcher import Skiff
 from waiting import until
 
-ID = "0123456789abcdef" * 4
+ID, OTHER_ID = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 INFO = '{"MemoryLimit": true, "CpuCfsQuota": true, "PidsLimit": true}'
 #: An engine that does all that is asked of it, and hosts nothing.
 USUAL = {"version": "exit 0", "info": f"echo '{INFO}'", "create": f"echo {ID}", "cp": "cat > /dev/null", "start": "exit 0",
@@ -29,12 +30,14 @@ def engine(tmp_path):
     """`engine(call=script)`: a program in the place of docker, and the variables that name it."""
     folder = tmp_path / "bin"
     folder.mkdir()
+    for program in ("sh", "cat", "sleep"):  # the machine's own engines are not asked
+        os.symlink(shutil.which(program), folder / program)
 
     def write(name="docker", **calls):
         cases = "".join(f"{call}) {script} ;;\n" for call, script in {**USUAL, **calls}.items())
         (folder / name).write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/calls\ncase $1 in\n{cases}esac\n")
         (folder / name).chmod(0o755)
-        return {"SKIFF_DRIVER": "docker", "PATH": f"{folder}:/usr/bin:/bin"}
+        return {"SKIFF_DRIVER": "docker", "PATH": str(folder)}
 
     return write
 
@@ -45,8 +48,6 @@ def calls(folder):
 
 def test_without_an_engine_each_one_is_named(skiff, engine, tmp_path):
     env = engine(version="echo 'Cannot connect to the Docker daemon' >&2; exit 1")
-    env["PATH"] = str(tmp_path / "bin")
-    os.symlink("/bin/sh", tmp_path / "bin/sh")
     _, err = skiff("up", "box", "-q", env=env, status=125)
     assert "no container engine answers (docker, podman or nerdctl)" in err
     assert "`docker version` failed: Cannot connect to the Docker daemon" in err
@@ -149,6 +150,52 @@ def test_a_container_whose_record_cannot_be_read_is_left_alone(skiff, engine, tm
     assert not [line for line in calls(tmp_path) if line.startswith("rm ")]
     skiff("rm", "box", "-q", env=env)
     assert [line for line in calls(tmp_path) if line.startswith("rm ")] == [f"rm --force --volumes {ID}"]
+
+
+def left(id):
+    return f"echo '{id} skiff-gone.s-1 Up 3 minutes'"
+
+
+def removed(folder):
+    return sorted(line.split()[-1] for line in calls(folder) if line.startswith("rm "))
+
+
+def test_what_was_left_is_removed_from_every_engine(skiff, engine, tmp_path):
+    skiff("up", "box", "-q", env=engine(create="exit 1"), status=125)
+    engine(name="docker", ps=left(ID))
+    env = engine(name="podman", ps=left(OTHER_ID))
+    assert "looked at" not in skiff("gc", env=env)[1]
+    assert removed(tmp_path) == [ID, OTHER_ID]
+
+
+def test_an_engine_alone_is_asked_if_it_is_named(skiff, engine, tmp_path):
+    skiff("up", "box", "-q", env=engine(create="exit 1"), status=125)
+    engine(name="docker", ps=left(ID))
+    skiff("gc", env={**engine(name="podman", ps=left(OTHER_ID)), "SKIFF_ENGINE": "podman"})
+    assert removed(tmp_path) == [OTHER_ID]
+
+
+def test_an_engine_that_does_not_answer_is_told_and_the_others_are_asked(skiff, engine, tmp_path):
+    skiff("up", "box", "-q", env=engine(create="exit 1"), status=125)
+    engine(name="docker", ps="echo 'Cannot connect' >&2; exit 1")
+    env = engine(name="podman", ps=left(ID))
+    err = skiff("gc", env=env)[1]
+    assert "not everything was looked at: `docker ps` failed: Cannot connect" in err and "nerdctl" not in err, err
+    assert removed(tmp_path) == [ID]
+
+
+def test_a_record_that_cannot_be_read_may_have_a_container_of_any_engine(skiff, engine, tmp_path):
+    skiff("up", "box", "-q", env=engine(create="exit 1"), status=125)
+    (skiff.sandboxes / "box").mkdir(mode=0o700)
+    (skiff.sandboxes / "box/record.json").write_text("{")
+    engine(name="docker", ps="echo 'Cannot connect' >&2; exit 1")
+    env = engine(name="podman", ps=f"echo '{ID} skiff-box.s-1 Up 3 minutes'")
+    err = skiff("rm", "box", env=env, status=125)[1]
+    assert "Cannot connect" in err and "may still run" in err and "skiff rm --force box" in err, err
+    assert skiff.names() == ["box"] and removed(tmp_path) == []
+    engine(name="docker")
+    skiff("rm", "box", "-q", env=env)
+    assert removed(tmp_path) == [ID]
 
 
 def test_a_list_with_strange_lines_is_read(skiff, engine, tmp_path):

@@ -30,7 +30,8 @@ bool is_number(std::string_view text) {
 std::vector<Setting> RemovalFlags::rows(char grace_letter) {
   return {{.flag = "force",
            .target = setting::Switch{&force_},
-           .help = "Kill processes immediately, and do not wait for a node that does not answer.",
+           .help = "Kill processes immediately. Do not wait for a node that does not answer, and pass over a container "
+                   "engine that is not there: its container may still run.",
            .letter = 'f'},
           {.flag = "grace-period",
            .target = setting::Text{&grace_},

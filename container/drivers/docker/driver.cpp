@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/deadline.hpp"
+#include "base/async/in_parallel.hpp"
 #include "base/small_file.hpp"
 #include "container/agent/client.hpp"
 #include "container/drivers/docker/agent_archive.hpp"
@@ -28,6 +29,10 @@ constexpr std::string_view kPublishedHost = "127.0.0.1";
 constexpr milliseconds kLongCall{120'000};
 /// Time beyond the grace of a stop.
 constexpr milliseconds kStopSlack{30'000};
+/// Longest time for a list of containers.
+constexpr milliseconds kListPatience{30'000};
+/// Longest time for such a list where each engine is asked.
+constexpr milliseconds kSweepPatience{10'000};
 /// How long a list of the running containers is used again.
 constexpr milliseconds kListAge{1'000};
 constexpr milliseconds kBetweenSweeps{10'000};
@@ -60,15 +65,19 @@ std::unexpected<Error> refused(const Error& error) {
   return std::unexpected{bring_up_failure(reason, std::move(message))};
 }
 
+/// The error for a container that nobody can be asked to end.
+Error may_run_on(const std::string& name, const std::string& why, const std::string& remedy) {
+  return bring_up_failure(FailureReason::no_engine, why + ", and the container of sandbox \"" + name +
+                                                        "\" may still run: " + remedy + "; `skiff rm --force " + name +
+                                                        "` removes the sandbox without its container");
+}
+
 /// Judges a call that ends or removes a container: it has succeeded, too, if the engine does not have the container.
 /// The container of an engine that is not installed, or not on this PATH, may still run.
 Result<> ended(const std::string& name, const Result<docker::EngineOutput>& answer) {
   if (answer || docker::says_no_such_container(answer.error())) return {};
   if (answer.error().code != Errc::not_found) return std::unexpected{answer.error()};
-  return std::unexpected{bring_up_failure(
-      FailureReason::no_engine, answer.error().message + ", and the container of sandbox \"" + name +
-                                    "\" may still run: install the engine or put it on PATH; `skiff rm --force " +
-                                    name + "` removes the sandbox without its container")};
+  return std::unexpected{may_run_on(name, answer.error().message, "install the engine or put it on PATH")};
 }
 
 Error removed_by_others(const std::string& name) {
@@ -221,32 +230,66 @@ Task<Result<>> DockerDriver::end_all(HostRecord record, milliseconds grace) {
   co_return ended(record.name, stopped);
 }
 
-Task<Result<std::vector<docker::ListedContainer>>> DockerDriver::containers(Engine of) {
+Task<Result<std::vector<docker::ListedContainer>>> DockerDriver::containers(Engine of, milliseconds limit) {
   SKIFF_CO_TRY(auto key, state().signing_key());
   SKIFF_CO_TRY(auto state_name, key.fingerprint());
-  SKIFF_CO_TRY(auto answer, co_await of.call({.arguments = docker::list_arguments(state_name)}));
+  SKIFF_CO_TRY(auto answer, co_await of.call({.arguments = docker::list_arguments(state_name), .limit = limit}));
   co_return docker::parse_list(answer.out);
 }
 
+Task<> DockerDriver::ask(Hosted* of) {
+  of->containers = co_await containers(of->engine, kSweepPatience);
+}
+
+Task<std::vector<DockerDriver::Hosted>> DockerDriver::containers_everywhere() {
+  std::vector<Hosted> all;
+  for (Engine& engine : docker::known_engines()) all.push_back({.engine = std::move(engine)});
+  co_await in_parallel(all.size(), all.size(), [this, &all](std::size_t index) { return ask(&all[index]); });
+  std::erase_if(all,
+                [](const Hosted& one) { return !one.containers && one.containers.error().code == Errc::not_found; });
+  co_return all;
+}
+
+Task<Result<std::vector<std::pair<Engine, std::string>>>> DockerDriver::containers_of(std::string name) {
+  const auto all = co_await containers_everywhere();
+  if (all.empty()) {
+    SKIFF_CO_TRY_VOID(co_await engine());
+  }
+  std::vector<std::pair<Engine, std::string>> found;
+  for (const Hosted& host : all) {
+    if (!host.containers) {
+      co_return std::unexpected{may_run_on(name, host.containers.error().message, "start or uninstall the engine")};
+    }
+    for (const docker::ListedContainer& one : *host.containers) {
+      if (one.name == name) found.emplace_back(host.engine, one.id);
+    }
+  }
+  co_return found;
+}
+
 Task<Result<>> DockerDriver::discard(std::string name) {
-  // A record that cannot be read may have had a container.
   const auto record = records().load(name);
   if (!record && record.error().code == Errc::sandbox_not_found) co_return Result<>{};
   if (record && (!record->container || record->container->engine.empty())) co_return Result<>{};
-  Result<Engine> found = Engine{record ? record->container->engine : std::string{}};
-  if (!record) found = co_await engine();
-  SKIFF_CO_TRY(auto with, std::move(found));
   listed_.reset();
-  // The list has those of the present signing key; the record also knows one that was made with another.
-  std::set<std::string> ids;
-  if (record && !record->container->id.empty()) ids.insert(record->container->id);
-  auto all = co_await containers(with);
-  if (!all && all.error().code == Errc::not_found) co_return ended(name, std::unexpected{all.error()});
-  if (!all) co_return std::unexpected{std::move(all.error())};
-  for (const docker::ListedContainer& one : *all) {
-    if (one.name == name) ids.insert(one.id);
+  std::vector<std::pair<Engine, std::string>> found;
+  if (record) {
+    const Engine with{record->container->engine};
+    auto all = co_await containers(with, kListPatience);
+    if (!all && all.error().code == Errc::not_found) co_return ended(name, std::unexpected{all.error()});
+    if (!all) co_return std::unexpected{std::move(all.error())};
+    // The list has those of the present signing key; the record also knows one that was made with another.
+    std::set<std::string> ids;
+    if (!record->container->id.empty()) ids.insert(record->container->id);
+    for (const docker::ListedContainer& one : *all) {
+      if (one.name == name) ids.insert(one.id);
+    }
+    for (const std::string& id : ids) found.emplace_back(with, id);
+  } else {
+    // A record that cannot be read may have had a container of any engine.
+    SKIFF_CO_TRY(found, co_await containers_of(name));
   }
-  for (const std::string& id : ids) {
+  for (const auto& [with, id] : found) {
     const auto removed = co_await with.call({.arguments = {"rm", "--force", "--volumes", id}, .limit = kLongCall});
     SKIFF_CO_TRY_VOID(ended(name, removed));
   }
@@ -260,7 +303,7 @@ Task<bool> DockerDriver::lives(HostRecord record) {
     runs = is_alive(record.process());
   } else if (!record.stopped) {
     if (!listed_ || Clock::now() - *listed_ > kListAge) {
-      auto all = co_await containers(Engine{record.container->engine});
+      auto all = co_await containers(Engine{record.container->engine}, kListPatience);
       running_.clear();
       for (const docker::ListedContainer& one : all.value_or(std::vector<docker::ListedContainer>{})) {
         if (one.is_running) running_.insert(one.id);
@@ -298,11 +341,18 @@ Task<> DockerDriver::keep_log(HostRecord record) {
 Task<> DockerDriver::sweep() {
   if (swept_ && Clock::now() - *swept_ < kBetweenSweeps) co_return;
   swept_ = Clock::now();
-  auto with = co_await engine();
-  if (!with) co_return;
-  auto all = co_await containers(*with);
-  if (!all) co_return;
-  for (const docker::ListedContainer& one : *all) {
+  not_asked_.clear();
+  for (const Hosted& host : co_await containers_everywhere()) {
+    if (host.containers) {
+      co_await remove_unknown(&host);
+    } else {
+      not_asked_.push_back(host.containers.error().message);
+    }
+  }
+}
+
+Task<> DockerDriver::remove_unknown(const Hosted* of) {
+  for (const docker::ListedContainer& one : *of->containers) {
     // A record that cannot be read may be that of the container.
     const auto is_known = [this, &one] {
       const auto record = records().load(one.name);
@@ -312,14 +362,16 @@ Task<> DockerDriver::sweep() {
     // A creation or removal of the sandbox holds this lock.
     auto lock = co_await FileLock::acquire(records().lock_file(), one.name, milliseconds{0});
     if (!lock || is_known()) continue;
-    (void)co_await with->call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
+    (void)co_await of->engine.call({.arguments = {"rm", "--force", "--volumes", one.id}, .limit = kLongCall});
   }
 }
 
 Task<Result<SandboxPage>> DockerDriver::list(SandboxFilter filter) {
   // A directory that has had no sandbox has no containers.
   if (std::filesystem::exists(records().lock_file())) co_await sweep();
-  co_return co_await HostDriver::list(std::move(filter));
+  SKIFF_CO_TRY(auto page, co_await HostDriver::list(std::move(filter)));
+  page.not_asked = not_asked_;
+  co_return page;
 }
 
 void DockerDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "container/agent/stream/port_connections.hpp"
@@ -55,10 +56,22 @@ class DockerDriver final : public HostDriver {
   /// Waits until the agent of a started container answers.
   [[nodiscard]] Task<Result<>> await_agent(const HostRecord* record, docker::Engine of, Clock::time_point until);
   [[nodiscard]] Task<Result<docker::ContainerState>> inspect(docker::Engine with, HostRecord record);
-  /// All containers of this state directory.
-  [[nodiscard]] Task<Result<std::vector<docker::ListedContainer>>> containers(docker::Engine of);
+  /// An engine's containers of this state directory.
+  struct Hosted {
+    docker::Engine engine;
+    Result<std::vector<docker::ListedContainer>> containers = {};
+  };
+  [[nodiscard]] Task<Result<std::vector<docker::ListedContainer>>> containers(docker::Engine of,
+                                                                              std::chrono::milliseconds limit);
+  [[nodiscard]] Task<> ask(Hosted* of);
+  /// The containers of each engine that is installed.
+  [[nodiscard]] Task<std::vector<Hosted>> containers_everywhere();
+  /// The ids of the containers of a sandbox whose record cannot be read, with their engines. `sandbox_failed`
+  /// (no_engine) if an engine does not answer, or none is installed.
+  [[nodiscard]] Task<Result<std::vector<std::pair<docker::Engine, std::string>>>> containers_of(std::string name);
   /// Removes containers that have no record: their launcher was killed while it created or removed them.
   [[nodiscard]] Task<> sweep();
+  [[nodiscard]] Task<> remove_unknown(const Hosted* of);
   /// The last lines of a container's log.
   [[nodiscard]] Task<Result<std::string>> log_of(HostRecord record);
   /// Keeps the log of a container that has ended, as the log of its agent.
@@ -70,6 +83,7 @@ class DockerDriver final : public HostDriver {
   std::set<std::string> running_;  ///< ids of the running containers, as they were at `listed_`
   std::optional<Clock::time_point> listed_;
   std::optional<Clock::time_point> swept_;
+  std::vector<std::string> not_asked_;  ///< engines that did not answer the last sweep, with what they said
 };
 
 }  // namespace skiff::container

@@ -32,6 +32,12 @@ constexpr milliseconds kCallGrace{2'000};
 /// Longest output of a call that is read.
 constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
 
+/// The program in $SKIFF_ENGINE; empty: none is named.
+std::string named_engine() {
+  const char* const named = std::getenv(kEngineVariable.data());
+  return named == nullptr ? std::string{} : std::string{named};
+}
+
 Result<UniqueFd> anonymous_file() {
   UniqueFd file{::memfd_create("skiff", MFD_CLOEXEC)};
   if (!file) return std::unexpected{system_error(errno, "create an anonymous file")};
@@ -130,19 +136,23 @@ Task<Result<EngineOutput>> Engine::call(EngineCall call) const {
   co_return fail(Errc::io_error, "`" + shown + "` failed: " + said);
 }
 
+std::vector<Engine> known_engines() {
+  if (const std::string named = named_engine(); !named.empty()) return {Engine{named}};
+  std::vector<Engine> engines;
+  for (const std::string_view program : kEngines) engines.emplace_back(std::string{program});
+  return engines;
+}
+
 Task<Result<Engine>> find_engine() {
-  const char* const named = std::getenv(kEngineVariable.data());
-  std::vector<std::string> programs{kEngines.begin(), kEngines.end()};
-  const bool is_named = named != nullptr && *named != '\0';
-  if (is_named) programs = {named};
   std::string why;
-  for (const std::string& program : programs) {
-    Engine engine{program};
+  for (Engine& engine : known_engines()) {
     auto answer = co_await engine.call({.arguments = {"version"}, .limit = kVersionPatience});
-    if (answer) co_return engine;
+    if (answer) co_return std::move(engine);
     why.append("\n  ").append(answer.error().message);
   }
-  const std::string which = is_named ? std::string{kEngineVariable} + "=" + named : "docker, podman or nerdctl";
+  const std::string named = named_engine();
+  const std::string which =
+      named.empty() ? "docker, podman or nerdctl" : std::string{kEngineVariable}.append("=").append(named);
   co_return std::unexpected{
       bring_up_failure(FailureReason::no_engine, "no container engine answers (" + which + "):" + why)};
 }

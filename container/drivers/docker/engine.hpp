@@ -49,8 +49,11 @@ class Engine {
   std::string program_;
 };
 
-/// The engine of this machine: $SKIFF_ENGINE, else the first of docker, podman and nerdctl whose `version` answers. If
-/// none does, a `sandbox_failed` error (no_engine) says why, with what each of them said.
+/// The engines that this machine may have: $SKIFF_ENGINE alone, else docker, podman and nerdctl.
+[[nodiscard]] std::vector<Engine> known_engines();
+
+/// The first of them whose `version` answers. If none does, a `sandbox_failed` error (no_engine) says why, with what
+/// each of them said.
 [[nodiscard]] Task<Result<Engine>> find_engine();
 
 /// True if the engine says that there is no such container.

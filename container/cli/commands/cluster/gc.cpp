@@ -8,6 +8,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/flags/dry_run.hpp"
 #include "container/cli/flags/in_namespace.hpp"
+#include "container/cli/output/output.hpp"
 #include "container/cli/output/printable.hpp"
 #include "container/sandbox/garbage.hpp"
 
@@ -60,6 +61,7 @@ class Gc final : public Invocation {
       done = co_await collect_in(&context);
     }
     if (!done) co_return std::unexpected{std::move(done.error())};
+    for (const std::string& one : done->not_asked) say("not everything was looked at: " + one);
     std::string lines;
     std::string names;
     for (const Verdict& one : done->removed) {
