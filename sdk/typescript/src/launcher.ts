@@ -38,9 +38,14 @@ interface Shown {
   expires_at?: string;
   /** How skiff reaches the agent: "local", "in-cluster", ... */
   reached?: { by: string };
+  driver: string;
   /** False if `--get-or-create` found it. */
   new?: boolean;
 }
+
+const notIsolated =
+  "skiff has chosen the driver local, which does not isolate: commands run on this machine, as you. " +
+  'Give driver: "local" if you mean that';
 
 /** `skiff up`. When it is aborted, skiff undoes it. */
 export async function createWithSkiff(place: Launcher, options: CreateOptions): Promise<Host> {
@@ -61,6 +66,7 @@ export async function createWithSkiff(place: Launcher, options: CreateOptions): 
   add("--network", options.network);
   add("--image", options.image);
   const made = await skiff<Shown>(place, ["up", ...flags], { ms: timeout + STOP_MS, signal: options.signal });
+  if (made.driver === "local" && place.driver !== "local") process.emitWarning(notIsolated);
   const host = new LauncherHost(place, name, options);
   host.isNew = made.new ?? true;
   await host.renew(options.signal);
@@ -193,7 +199,7 @@ interface Forward {
 
 /** Starts `skiff forward`, which prints the address of its port. It ends with this program. */
 async function forward(place: Launcher, name: string, port: number): Promise<Forward> {
-  const child = spawn(programOf(place), ["forward", "--driver", place.driver, name, `:${port}`], {
+  const child = spawn(programOf(place), withDriver(place, ["forward", name, `:${port}`]), {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const end = () => child.kill();
@@ -236,6 +242,11 @@ function programOf(place: Launcher): string {
   return place.skiff ?? installedProgram("skiff") ?? "skiff";
 }
 
+/** The words of a command with the driver that is named, if one is. */
+function withDriver(place: Launcher, words: string[]): string[] {
+  return place.driver ? [words[0]!, "--driver", place.driver, ...words.slice(1)] : words;
+}
+
 /** A sentence for people. */
 function whyThereIsNone(place: Launcher): string {
   const why = place.skiff ? `there is no program ${place.skiff}` : `there is no skiff on PATH, and ${isMissing}`;
@@ -245,7 +256,7 @@ function whyThereIsNone(place: Launcher): string {
 /** The standard output of the program. Its message becomes the error, with the code that it names. */
 function run(place: Launcher, words: string[], { ms, signal }: RunOptions): Promise<string> {
   const options = { timeout: ms, maxBuffer: 64 << 20, ...(signal && { signal }) };
-  const command = [words[0]!, "--driver", place.driver, ...words.slice(1)];
+  const command = withDriver(place, words);
   return new Promise((resolve, reject) => {
     execFile(programOf(place), command, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout);

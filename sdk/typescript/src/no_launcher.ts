@@ -1,11 +1,8 @@
-import { SkiffError } from "./errors.js";
+import { startsNone } from "./options.js";
 
 /** Stands for launcher.js in browsers, which start no programs. */
 async function refused(): Promise<never> {
-  throw new SkiffError(
-    "not_configured",
-    "a browser cannot start the program skiff: give `url` with `token` or `apiKey`",
-  );
+  throw startsNone();
 }
 
 export const createWithSkiff = refused;

@@ -13,8 +13,8 @@ export interface PlaceOptions {
   /** An API key of the server at `url`. */
   apiKey?: string;
   /**
-   * Without a `url`: the driver of the program `skiff`, for example "local" (processes on this machine, not isolated)
-   * or "pod".
+   * In place of an address: the driver of the program `skiff`, for example "box", "docker", "pod" or "local"
+   * (processes on this machine, not isolated). By default the program chooses.
    */
   driver?: string;
   /**
@@ -42,9 +42,9 @@ export interface CreateOptions extends PlaceOptions {
   idleTtl?: Duration;
   /** At the end of the lease: remove the sandbox (default), or stop it and keep its files. On a server. */
   onEnd?: "remove" | "stop";
-  /** No network. Needs a cluster. */
+  /** No network. An agent, and the driver `local`, can't. */
   network?: "deny";
-  /** Container image, with the program `skiff` and a cluster. */
+  /** Container image, with the program `skiff`: in a cluster, or with docker or podman on this machine. */
   image?: string;
   /** Further flags of `skiff up`. */
   flags?: string[];
@@ -82,35 +82,51 @@ export function refuse(options: CreateOptions, names: (keyof CreateOptions)[], w
 export type Place =
   | { kind: "agent"; url: string; token: string | undefined }
   | { kind: "server"; url: string; apiKey: string }
-  | { kind: "launcher"; driver: string; skiff: string | undefined };
+  | { kind: "launcher"; driver: string | undefined; skiff: string | undefined };
 
-/** Reads arguments first, then variables. Throws `not_configured` if neither says where sandboxes are. */
+/**
+ * Reads arguments first, then variables. Throws `not_configured` if they contradict each other. SKIFF_DRIVER beside
+ * SKIFF_URL is two answers to one question, as for the program; `direct` and `serve` say the same as the URL.
+ */
 export function placeOf(options: PlaceOptions): Place {
-  const url = options.url ?? variable("SKIFF_URL");
-  const driver = options.driver ?? variable("SKIFF_DRIVER");
-  if (options.driver === undefined && url) {
-    if (driver && !["auto", "direct", "serve"].includes(driver)) {
-      throw new SkiffError(
-        "not_configured",
-        `SKIFF_DRIVER=${driver} and SKIFF_URL are two answers to one question: unset one of them`,
-      );
-    }
-    const base = url.replace(/\/+$/, "");
-    const apiKey = options.apiKey ?? (options.token === undefined ? variable("SKIFF_API_KEY") : undefined);
-    const token = options.token ?? (options.apiKey === undefined ? variable("SKIFF_TOKEN") : undefined);
-    if (apiKey && token)
-      throw new SkiffError(
-        "not_configured",
-        "a token (of an agent) and an API key (of a server) are given: which of them?",
-      );
-    return apiKey ? { kind: "server", url: base, apiKey } : { kind: "agent", url: base, token };
+  const { driver } = options;
+  const isAddressed = Boolean(options.url || options.token || options.apiKey);
+  if (driver && isAddressed) throw unclear("give either driver, or url with token or apiKey");
+  const launcher = (named: string | undefined): Place => {
+    if (!startsPrograms()) throw startsNone();
+    return { kind: "launcher", driver: named, skiff: options.skiff ?? variable("SKIFF") };
+  };
+  if (driver) return launcher(driver);
+  const named = isAddressed ? undefined : variable("SKIFF_DRIVER");
+  if (named && !["auto", "direct", "serve"].includes(named)) {
+    if (variable("SKIFF_URL")) throw unclear(`SKIFF_DRIVER=${named} and SKIFF_URL are both set: unset one of them`);
+    return launcher(named);
   }
-  if (driver) return { kind: "launcher", driver, skiff: options.skiff ?? variable("SKIFF") };
-  throw new SkiffError(
-    "not_configured",
-    "set SKIFF_URL with SKIFF_TOKEN (an agent) or SKIFF_API_KEY (a server), or choose a driver of the program skiff: " +
-      "SKIFF_DRIVER=box makes sandboxes on this Linux machine",
-  );
+  const url = (options.url || variable("SKIFF_URL"))?.replace(/\/+$/, "");
+  const isNamed = Boolean(options.token || options.apiKey);
+  const token = isNamed ? options.token : variable("SKIFF_TOKEN");
+  const apiKey = isNamed ? options.apiKey : variable("SKIFF_API_KEY");
+  if (!url) {
+    if (token || apiKey) throw unclear("a token or an API key is set, and no address: set SKIFF_URL, or give url");
+    return launcher(undefined);
+  }
+  if (token && apiKey)
+    throw unclear("there are a token (of an agent) and an API key (of a server): give one of them");
+  return apiKey ? { kind: "server", url, apiKey } : { kind: "agent", url, token };
+}
+
+function unclear(detail: string): SkiffError {
+  return new SkiffError("not_configured", detail);
+}
+
+/** The error of a browser, where there is no program `skiff`. */
+export function startsNone(): SkiffError {
+  return unclear("a browser cannot start the program skiff: give `url` with `token` or `apiKey`");
+}
+
+/** True in Node, Bun and Deno. */
+function startsPrograms(): boolean {
+  return Boolean((globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node);
 }
 
 /** A variable of the environment, where there is one: not in browsers, and in Deno only with permission. */

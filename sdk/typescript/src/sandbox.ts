@@ -12,8 +12,8 @@ import { Session } from "./session.js";
  * - `SKIFF_URL` with `SKIFF_API_KEY`: a server (`skiff serve`) makes it.
  * - `SKIFF_URL` with `SKIFF_TOKEN`: an agent (`skiffd`), which is one sandbox. `connect()` uses it as it is;
  *   `create()` makes a session with a directory of its own in it.
- * - without an address, in Node, Bun and Deno: the program `skiff` on PATH makes it, with the driver of
- *   `SKIFF_DRIVER`.
+ * - without an address, in Node, Bun and Deno: the program `skiff` makes it, with the driver of `SKIFF_DRIVER`
+ *   or the one that it chooses.
  */
 export class Sandbox extends Session {
   private constructor(private readonly host: Host) {

@@ -46,7 +46,8 @@ def test_hostile_archives(package, tmp_path):
 
 
 @pytest.mark.parametrize("variables, code", [
-    ({}, "not_configured"),
+    ({"SKIFF_TOKEN": "x"}, "not_configured"),
+    ({"SKIFF": "/nowhere/skiff"}, "program_failed"),
     ({"SKIFF_URL": "http://127.0.0.1:9", "SKIFF_TOKEN": "x", "SKIFF_DRIVER": "local"}, "not_configured"),
     ({"SKIFF_URL": "http://127.0.0.1:9", "SKIFF_TOKEN": "x", "SKIFF_API_KEY": "y"}, "not_configured"),
     ({"SKIFF_DRIVER": "local", "SKIFF": "/nowhere/skiff"}, "program_failed"),
@@ -54,6 +55,12 @@ def test_hostile_archives(package, tmp_path):
 def test_a_place_that_is_not_clear_is_refused(package, tmp_path, variables, code):
     done = run_program([*RUNTIMES["node 22"](), "configured.mjs"], package, environment(tmp_path, **variables))
     assert done.stdout == f"{code}\n", done.stderr
+
+
+def test_the_program_chooses_the_driver_if_none_is_named(package, box_place, tmp_path):
+    unnamed = {name: value for name, value in box_place.items() if name != "SKIFF_DRIVER"}
+    done = run_program([*RUNTIMES["node 22"](), "configured.mjs"], package, environment(tmp_path, **unnamed))
+    assert (done.stdout, done.stderr) == ("created\n", "")
 
 
 @pytest.mark.skipif(not installed.all_versions(), reason="it takes half a minute")
