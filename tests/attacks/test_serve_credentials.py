@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rights import ONCE, Scene, access_token, agent_token, application, signed
+from rights import ONCE, Scene, access_token, agent_token, signed
 from upstream import Upstream
 
 DOMAIN = "sandboxes.localhost"
@@ -14,8 +14,8 @@ DOMAIN = "sandboxes.localhost"
 
 @pytest.fixture
 def scene(serving):
-    with Upstream(application) as page, Upstream(lambda connection: connection.ended()) as raw:
-        yield Scene(serving, page.port, raw.port)
+    with Scene(serving) as one:
+        yield one
 
 
 # --- a later sandbox of the same name ---

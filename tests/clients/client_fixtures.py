@@ -11,6 +11,12 @@ import pytest
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "integration")]
 
 from fixtures import *  # noqa: E402,F403
+from fixtures import need_binary  # noqa: E402
+
+
+def pytest_configure(config):
+    """Root stays root, also with boxes: the clients are in its cache."""
+    need_binary()
 
 
 @pytest.fixture(autouse=True)

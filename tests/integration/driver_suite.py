@@ -14,6 +14,7 @@ from not_run import TESTS
 #: Tests that are left out with boxes, each with the reason.
 OTHER_AGENT = "a server in the agent's place would have to be process 1 of the box"
 NOT_WITH_BOX = {
+    "../clients/e2b_code/*": "the packages that its code imports are in the user's own directory, which a server's boxes do not see",
     "cli/test_cp_failures.py::test_cp_tells_what_the_agent_has_left_out*": OTHER_AGENT,
     "cli/test_hostile.py::test_a_malformed_field_of_a_command_is_reported*": OTHER_AGENT,
     "cli/test_hostile.py::test_every_command_reports_malformed_answers": OTHER_AGENT,
@@ -25,8 +26,9 @@ NOT_WITH_BOX = {
     "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff cp f.txt*": "a box has the path",
     "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff cp web:/etc*": "a box has the path",
     "cli/test_everyday_lines.py::test_a_command_of_another_user_needs_an_agent_that_may": "a box has one user",
+    "cli/test_driver_serve.py::test_output_goes_on_when_connections_break": OTHER_AGENT,
+    "cli/test_driver_serve.py::test_sessions_are_made_used_listed_and_removed": "its extra roots are directories of this machine",
     "cli/test_files_session.py::test_sessions_are_made_used_listed_and_removed": "its extra roots are directories of this machine",
-    "cli/test_forward.py::test_ports_are_forwarded*": "its servers are processes of this machine (test_box.py has one in a box)",
     "cli/test_up.py::test_up_prints_the_free_port_of_each_dialect": "ports of dialects are sockets (test_box.py)",
     "cli/test_up.py::test_two_sandboxes_on_one_machine_have_different_dialect_ports": "ports of dialects are sockets (test_box.py)",
     "cli/test_up.py::test_a_sandbox_speaks_its_dialect_when_it_starts_again": "ports of dialects are sockets (test_box.py)",

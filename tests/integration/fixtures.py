@@ -18,9 +18,13 @@ from serving import Serving
 from stateful import SHELLS, Shell, shell_paths
 
 
-def pytest_configure(config):
+def need_binary():
     if not os.path.exists(binary()):
         raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
+
+
+def pytest_configure(config):
+    need_binary()
     driver_suite.become_ordinary()
 
 

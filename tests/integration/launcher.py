@@ -67,6 +67,10 @@ class Skiff:
         """The same, as its commands see it."""
         return str(self.root(name)) if self.sandboxes.name == "local" else "/workspace"
 
+    def network(self, name="box"):
+        """A process in the network of the sandbox; None if that is this machine's."""
+        return None if self.sandboxes.name == "local" else self.record(name)["pid"]
+
     def record(self, name="box"):
         return json.loads((self.sandboxes / name / "record.json").read_text())
 

@@ -84,21 +84,27 @@ class Upload(Open):
 class Shown:
     """A credential as a client shows it: fields, and how what it is for is addressed."""
 
-    def __init__(self, host, prefix, fields, query=""):
-        self.host, self.prefix, self.fields, self.query = host, prefix, fields, query
+    def __init__(self, host, prefix, fields, query="", path=None):
+        self.host, self.prefix, self.fields, self.query, self.path = host, prefix, fields, query, path
 
     def connect(self):
+        if self.path:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.settimeout(30)
+            sock.connect(self.path)
+            return sock
         name, _, port = self.host.rpartition(":")
         return socket.create_connection((name, int(port)), 30)
 
     def request(self, method, path, body=None, **more):
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
+            connection.sock = self.connect()
             connection.request(method, self.prefix + path, body, {**self.fields, **more})
             answer = connection.getresponse()
             answer.read()
             return answer.status
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, FileNotFoundError):
             return 0
         finally:
             connection.close()
@@ -228,8 +234,11 @@ def signature(scene):
 def agent_token(scene):
     body = {"scopes": ["read", "exec", "ports"], "ttl_ms": 3_600_000}
     token = scene.ask("POST", f"/v1/sandboxes/{scene.sandbox}/tokens", body).json()["token"]
-    host = f"127.0.0.1:{scene.serving.skiff.record(scene.sandbox)['port']}"
-    return It(Shown(host, "", {"Authorization": f"Bearer {token}"}), scene.sandbox, scene.port, scene.raw, direct=True)
+    record = scene.serving.skiff.record(scene.sandbox)
+    path = record.get("socket")
+    host = "localhost" if path else f"127.0.0.1:{record['port']}"
+    shown = Shown(host, "", {"Authorization": f"Bearer {token}"}, path=path)
+    return It(shown, scene.sandbox, scene.port, scene.raw, direct=True)
 
 
 #: (how it is got, what it is used for)
@@ -293,11 +302,12 @@ GOES_ON = {
 }
 
 
-class Scene:
-    """A server, two keys of a tenant, and a sandbox with an application in it."""
+class Scene(contextlib.ExitStack):
+    """A server, two keys of a tenant, and a sandbox with an application in it. Use it in a `with`."""
 
-    def __init__(self, serving, application_port, raw):
-        self.serving, self.port, self.raw = serving, application_port, raw
+    def __init__(self, serving):
+        super().__init__()
+        self.serving, self.port, self.raw = serving, 0, 0
         self.key, self.other_key = serving.key(), serving.key("other")
         self.server = serving.start("--domain", DOMAIN)
         self.sandbox = self.make(self.key)
@@ -308,7 +318,16 @@ class Scene:
         answer = (by or self.server).request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, key, headers)
         assert answer.status == 201, answer.body
         self.access_token = answer.json()["envdAccessToken"]
+        self._open_ports(answer.json()["sandboxID"])
         return answer.json()["sandboxID"]
+
+    def _open_ports(self, sandbox):
+        """The servers in a sandbox. One that is made again has the ports that the first one had."""
+        if self.port and not self.serving.skiff.network(sandbox):
+            return  # they are this machine's, and still there
+        page = self.enter_context(self.serving.upstream(sandbox, application, self.port))
+        raw = self.enter_context(self.serving.upstream(sandbox, lambda connection: connection.ended(), self.raw))
+        self.port, self.raw = page.port, raw.port
 
     def ask(self, method, path, body=None):
         answer = self.server.request(method, path, body, self.key)
@@ -316,9 +335,8 @@ class Scene:
         return answer
 
     def file(self):
-        path = self.serving.skiff.root(self.sandbox) / "file"
-        path.write_text("data")
-        return str(path)
+        (self.serving.skiff.root(self.sandbox) / "file").write_text("data")
+        return f"{self.serving.skiff.workdir(self.sandbox)}/file"
 
     def wait_for_the_end_of_its_key(self):
         until(lambda: self.server.request("GET", "/v1/me", key=self.key).status == 401)

@@ -2,13 +2,12 @@
 
 import http.client
 import json
-import os
-import shlex
-import shutil
 import signal
 import urllib.parse
 
+from held_agent import HeldAgent
 from launcher import DRIVER, Skiff
+from upstream import Upstream
 
 
 class Answer:
@@ -84,7 +83,7 @@ class Serving:
 
     def __init__(self, folder):
         self.skiff = Skiff(folder)
-        self.servers = []
+        self.servers, self.agent = [], None
 
     def key(self, name="me", *arguments):
         return self.skiff("key", "create", name, "--driver", DRIVER, *arguments)[0].strip()
@@ -94,28 +93,22 @@ class Serving:
         self.servers.append(server)
         return server
 
+    def upstream(self, sandbox, serve, port=0):
+        """A server in this sandbox."""
+        return Upstream(serve, port=port, process=self.skiff.network(sandbox))
+
     def hold_agents(self):
         """Agents don't start from now on before `let_agents_go`, or end at once after `let_agents_fail`."""
-        programs = self.skiff.work / "programs"
-        programs.mkdir()
-        shutil.copy(self.skiff.program, programs / "skiff")
-        self.skiff.command[-1] = str(programs / "skiff")
-        agent = programs / "skiffd"
-        agent.write_text(f"""#!/bin/sh
-until [ -e {programs}/go ]; do
-  [ -e {programs}/fail ] && echo "skiffd can not" >&2 && exit 1
-  sleep 0.02
-done
-exec {shlex.join([*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), os.path.abspath(os.environ["SKIFFD"])])} "$@"
-""")
-        agent.chmod(0o755)
-        self.programs = programs
+        if not self.agent:
+            self.agent = HeldAgent(self.skiff.work / "programs")
+            self.skiff.command[-1] = str(self.agent.skiff)
+        self.agent.hold()
 
     def let_agents_go(self):
-        (self.programs / "go").touch()
+        self.agent.let_go()
 
     def let_agents_fail(self):
-        (self.programs / "fail").touch()
+        self.agent.let_fail()
 
     def finish(self):
         statuses = [server.stop() for server in self.servers if server.process.poll() is None]

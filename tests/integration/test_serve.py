@@ -1,4 +1,4 @@
-"""`skiff serve` with the local driver: its own API, keys, tenants, limits, one sandbox for one Idempotency-Key, its end."""
+"""`skiff serve` on this machine: its own API, keys, tenants, limits, one sandbox for one Idempotency-Key, its end."""
 
 import concurrent.futures
 import http.client
@@ -6,7 +6,9 @@ import json
 import pathlib
 import signal
 import stat
+import subprocess
 
+from tools import tool
 from waiting import until
 
 
@@ -53,11 +55,10 @@ def test_pages_of_a_list_hold_everything_once(server, key):
 def test_a_token_of_it_opens_its_agent(server, serving, key):
     sandbox = made(server, key)
     token = server.request("POST", f"/v1/sandboxes/{sandbox['id']}/tokens", {"scopes": ["read"]}, key).json()["token"]
-    agent = serving.skiff.json("describe", sandbox["id"])
-    import urllib.request
-    request = urllib.request.Request(agent["address"] + "/v1/version", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        assert json.load(answer)["name"] == "skiffd"
+    address = serving.skiff.json("describe", sandbox["id"])["address"]
+    way = ["--unix-socket", address.removeprefix("unix:"), "http://localhost"] if address.startswith("unix:") else [address]
+    command = [tool("curl"), "-sS", "-m", "20", "-H", f"Authorization: Bearer {token}", *way[:-1], way[-1] + "/v1/version"]
+    assert json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["name"] == "skiffd"
     refused = server.request("POST", f"/v1/sandboxes/{sandbox['id']}/tokens", {"scopes": ["admin"]}, key)
     assert refused.status == 403 and refused.json()["code"] == "insufficient_scope"
 

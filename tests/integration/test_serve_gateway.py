@@ -1,5 +1,5 @@
-"""The gateway keeps connections to agents, and what it knows of sandboxes, from request to request. With the
-local driver a change is seen by the very next request, through whichever process it was made."""
+"""The gateway keeps connections to agents, and what it knows of sandboxes, from request to request. On this machine
+a change is seen by the very next request, through whichever process it was made."""
 
 import hashlib
 import http.client
@@ -8,12 +8,15 @@ import resource
 import select
 import signal
 import socket
+import subprocess
 import threading
 
 import pytest
 
 import proc
-from upstream import TWICE, Recorded, Upstream, repeated
+from launcher import DRIVER
+from tools import tool
+from upstream import TWICE, Recorded, repeated
 from waiting import until, until_still
 from wire import request_bytes
 
@@ -49,6 +52,11 @@ def run(server, key, sandbox, script, status=200):
 
 def connections_to(serving, sandbox):
     """Established ones of this machine to its agent, each as its client sees it."""
+    if DRIVER == "box":
+        # Columns: type, state, two queues, the socket's path, its number, *, its client's number, and facts about the path.
+        listed = subprocess.run([tool("ss"), "-xaeH"], capture_output=True, text=True, check=True).stdout
+        file = f"ino:{os.stat(serving.skiff.sandboxes / sandbox / 'agent.sock').st_ino}"
+        return {row[7] for row in map(str.split, listed.splitlines()) if row[1] == "ESTAB" and file in row}
     port = f":{serving.skiff.record(sandbox)['port']:04X}"
     with open("/proc/net/tcp", encoding="ascii") as table:
         rows = [line.split() for line in table.readlines()[1:]]
@@ -129,7 +137,7 @@ def test_fields_that_the_gateway_writes_are_sent_once(serving, key, arguments):
     sandbox, seen = made(server, key), Recorded()
     head = request_bytes("GET", "{}", {"Host": server.host, "X-API-Key": key}).decode()
     twice = TWICE + 2 * b"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n" + 2 * b"X-Own: 1\r\n"
-    with Upstream(seen) as upstream:
+    with serving.upstream(sandbox, seen) as upstream:
         for port in (upstream.port, 7070):
             with socket.create_connection(server.host.rsplit(":", 1), timeout=60) as sock:
                 sock.sendall(head.format(f"/s/{sandbox}/{port}/v1/version").encode()[:-2] + twice + b"\r\n")
@@ -159,11 +167,11 @@ def sending(size, told):
     return serve
 
 
-def test_output_for_a_slow_client_is_not_held_in_memory(servers, key):
+def test_output_for_a_slow_client_is_not_held_in_memory(servers, serving, key):
     """The client reads as fast as it can until then: in large blocks."""
     sandbox, told = made(servers[0], key), []
     pid = servers[0].process.pid
-    with Upstream(sending(256 * MIB, told)) as upstream:
+    with serving.upstream(sandbox, sending(256 * MIB, told)) as upstream:
         before = proc.rss_bytes(pid)
         with asking(servers[0], key, sandbox, upstream.port) as sock:
             until(lambda: told, what="the first block")
@@ -180,7 +188,7 @@ def test_output_for_a_slow_client_is_not_held_in_memory(servers, key):
     assert int(proc.status(pid, "VmHWM").split()[0]) * 1024 - before < proc.allowance(4 * MIB)
 
 
-def test_a_client_that_leaves_takes_the_rest_of_its_body_along(servers, key):
+def test_a_client_that_leaves_takes_the_rest_of_its_body_along(servers, serving, key):
     sandbox, told, ended = made(servers[0], key), [], threading.Event()
     send = sending(256 * MIB, told)
 
@@ -190,7 +198,7 @@ def test_a_client_that_leaves_takes_the_rest_of_its_body_along(servers, key):
         finally:
             ended.set()
 
-    with Upstream(serve) as upstream:
+    with serving.upstream(sandbox, serve) as upstream:
         with asking(servers[0], key, sandbox, upstream.port) as sock:
             assert len(sock.recv(MIB)) > 0
         assert ended.wait(60)
@@ -199,7 +207,7 @@ def test_a_client_that_leaves_takes_the_rest_of_its_body_along(servers, key):
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 8000000", "Transfer-Encoding: chunked"])
-def test_a_body_that_is_cut_behind_is_cut(servers, key, framing):
+def test_a_body_that_is_cut_behind_is_cut(servers, serving, key, framing):
     sandbox = made(servers[0], key)
     part = b"x" * 3_000_000
 
@@ -208,7 +216,7 @@ def test_a_body_that_is_cut_behind_is_cut(servers, key, framing):
         size = b"7A1200\r\n" if "chunked" in framing else b""
         connection.send(f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n", size, part)
 
-    with Upstream(serve) as upstream:
+    with serving.upstream(sandbox, serve) as upstream:
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
             servers[0].request("GET", f"/s/{sandbox}/{upstream.port}/", key=key)
 

@@ -14,6 +14,8 @@ import threading
 
 import pytest
 
+import proc
+from launcher import DRIVER
 from waiting import until
 from wire import Stream, request_bytes
 
@@ -57,6 +59,9 @@ def agents(serving):
 
 def agents_of(serving, sandbox):
     """The processes of the agent that serves it: one, whatever has happened."""
+    if DRIVER == "box":
+        lines = map(proc.command_line, proc.with_mounts_of(serving.skiff.sandboxes / sandbox))
+        return [line for line in lines if line.startswith("/.skiff/skiffd ")]
     return [line for line in agents(serving) if f" --root {serving.skiff.root(sandbox)} " in line + " "]
 
 
@@ -183,7 +188,7 @@ def half_made(serving):
 MOMENTS = {
     "a directory": lambda serving: serving.skiff.names(),
     "an agent": lambda serving: any(record.get("pid") for record in half_made(serving)),
-    "a port": lambda serving: any(record.get("port") for record in half_made(serving)),
+    "an address": lambda serving: any(record.get("port") or record.get("socket") for record in half_made(serving)),
 }
 
 

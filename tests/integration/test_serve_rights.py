@@ -5,23 +5,20 @@ import base64
 import contextlib
 import http.server
 import json
-import os
 import threading
 import time
 
 import pytest
 
-from rights import CREDENTIALS, ENDS, GONE, GOES_ON, ONCE, OPEN, Scene, application
+from rights import CREDENTIALS, ENDS, GONE, GOES_ON, ONCE, OPEN, Scene
 from serving import Server
-from upstream import Upstream
 from waiting import until
 
 
 @pytest.fixture
 def scene(serving):
-    silent = lambda connection: connection.ended()
-    with Upstream(application) as page, Upstream(silent) as raw:
-        yield Scene(serving, page.port, raw.port)
+    with Scene(serving) as one:
+        yield one
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -47,14 +44,13 @@ def test_a_right_ends_with_what_gave_it(scene, credential, end):
         status = ONCE[use](it)
         assert (status in (200, 204, 302)) if goes_on else (status in GONE), (use, status)
     for use in set(uses) & set(OPEN) if not goes_on else ():
-        with pytest.raises((AssertionError, ConnectionError)):
+        with pytest.raises((AssertionError, ConnectionError, FileNotFoundError)):
             assert not OPEN[use](it).ends(), f"{use} is refused, or ends at once"
 
 
 def test_open_connections_end_when_their_key_expires(serving):
     """The server knows that time from the beginning: the ring is the same before and after."""
-    with Upstream(application) as page, Upstream(lambda connection: connection.ended()) as raw:
-        scene = Scene(serving, page.port, raw.port)
+    with Scene(serving) as scene:
         scene.key = serving.key("short", "--ttl", "6s")
         get, uses = CREDENTIALS["API key"]
         it = get(scene)
@@ -96,7 +92,7 @@ def held(serving):
     server = serving.start()
     box = server.request("POST", "/v1/sandboxes", {"on_end": "stop"}, key).json()["id"]
     assert server.request("POST", f"/v1/sandboxes/{box}/stop", {}, key).status == 200
-    (serving.programs / "go").unlink()
+    serving.hold_agents()
     yield server, key, box
     serving.let_agents_go()
 
@@ -253,7 +249,6 @@ def test_creations_that_fail_are_counted(serving):
     serving.let_agents_fail()
     statuses = [server.request("POST", "/v1/sandboxes", {}, key).status for _ in range(3)]
     assert statuses[2] == 429 and 429 not in statuses[:2], statuses
-    os.remove(serving.programs / "fail")
     serving.let_agents_go()
 
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from test_serve_borders import DOMAIN, made, server  # noqa: F401
-from upstream import Recorded, Upstream, answering, saying
+from upstream import Recorded, answering, saying
 from wire import Stream, request_bytes
 
 
@@ -39,9 +39,9 @@ TWO_WAYS = ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 
             "X: a\rTransfer-Encoding: chunked", "Host: other", "X\x00: a", "X: a\x00b", " X: a"]
 
 
-def test_an_ambiguous_request_reaches_no_sandbox(server, key):  # noqa: F811
+def test_an_ambiguous_request_reaches_no_sandbox(server, serving, key):  # noqa: F811
     sandbox, seen = made(server, key), Recorded()
-    with Upstream(seen) as upstream:
+    with serving.upstream(sandbox, seen) as upstream:
         for fields in TWO_WAYS:
             for path, host in ways_in(sandbox, upstream.port):
                 head = f"POST {path} HTTP/1.1\r\nHost: {host or server.host}\r\nX-API-Key: {key}\r\n{fields}\r\n\r\n"
@@ -50,13 +50,13 @@ def test_an_ambiguous_request_reaches_no_sandbox(server, key):  # noqa: F811
         assert not seen.requests
 
 
-def test_no_field_of_a_client_stands_in_for_those_of_the_gateway(server, key):  # noqa: F811
+def test_no_field_of_a_client_stands_in_for_those_of_the_gateway(server, serving, key):  # noqa: F811
     """The gateway removes the fields that Connection names, but not its own; and no client can set one in its place."""
     sandbox, seen = made(server, key), Recorded()
     forged = {"X-Skiff-Token": "forged", "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "https",
               "X-Forwarded-Prefix": "/evil", "Forwarded": "for=6.6.6.6;host=evil", "X-Sandbox-Pod-IP": "6.6.6.6"}
     named = "close, X-Skiff-Token, X-Forwarded-For, X-Forwarded-Host, X-Forwarded-Prefix, Via, Host, X-API-Key, Content-Length"
-    with Upstream(seen) as upstream:
+    with serving.upstream(sandbox, seen) as upstream:
         for path, host in ways_in(sandbox, upstream.port):
             given = {"Host": host or server.host, "X-API-Key": key, "Connection": named, "Cookie": "own=1; skiff-preview=x.y", **forged}
             assert statuses(exchange(server, request_bytes("POST", path, {**given, "Content-Length": "2"}, b"hi"))) == [204], path
@@ -75,7 +75,7 @@ def test_no_field_of_a_client_stands_in_for_those_of_the_gateway(server, key):  
 def test_each_request_of_a_kept_connection_shows_its_own_credential(server, serving, key):  # noqa: F811
     other = serving.key("other", "--tenant", "other", "--scope", "admin")
     sandbox, seen = made(server, key), Recorded()
-    with Upstream(seen) as upstream:
+    with serving.upstream(sandbox, seen) as upstream:
         for path, host in ways_in(sandbox, upstream.port):
             given = {"Host": host or server.host}
             data = request_bytes("GET", path, {**given, "X-API-Key": key})
@@ -85,10 +85,10 @@ def test_each_request_of_a_kept_connection_shows_its_own_credential(server, serv
         assert len(seen.requests) == 2
 
 
-def test_a_body_that_the_server_did_not_ask_for_does_not_become_a_request(server, key):  # noqa: F811
+def test_a_body_that_the_server_did_not_ask_for_does_not_become_a_request(server, serving, key):  # noqa: F811
     sandbox = made(server, key)
     inner = request_bytes("GET", "/v1/me", {"Host": server.host, "X-API-Key": key, "Connection": "close"})
-    with Upstream(saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno")) as upstream:
+    with serving.upstream(sandbox, saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno")) as upstream:
         for path, host in ways_in(sandbox, upstream.port):
             given = {"Host": host or server.host, "X-API-Key": key, "Content-Length": str(len(inner)), "Expect": "100-continue"}
             at, _, port = server.host.partition(":")
@@ -102,7 +102,7 @@ def test_a_body_that_the_server_did_not_ask_for_does_not_become_a_request(server
                     stream.next_response()
 
 
-def test_bytes_behind_an_upgrade_are_never_taken_by_the_gateway(server, key):  # noqa: F811
+def test_bytes_behind_an_upgrade_are_never_taken_by_the_gateway(server, serving, key):  # noqa: F811
     """The gateway and the server take no byte twice, and none that is for the other, whether the server has switched or not."""
     sandbox, heard = made(server, key), []
     inner = request_bytes("GET", "/v1/me", {"Host": server.host, "X-API-Key": key, "Connection": "close"})
@@ -113,26 +113,26 @@ def test_bytes_behind_an_upgrade_are_never_taken_by_the_gateway(server, key):  #
         heard.append(connection.file.read(len(inner)))
 
     asks = {"Connection": "Upgrade", "Upgrade": "bytes", "X-API-Key": key}
-    with Upstream(switches) as upstream:
+    with serving.upstream(sandbox, switches) as upstream:
         for number, (path, host) in enumerate(ways_in(sandbox, upstream.port), 1):
             raw = exchange(server, request_bytes("GET", path, {"Host": host or server.host, **asks}) + inner)
             assert statuses(raw) == [101] and heard == [inner] * number
     # A body, or an old version, makes it no upgrade: then a server that switches all the same makes no sense.
     switched = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: bytes\r\n\r\n"
-    with Upstream(saying(switched)) as upstream:
+    with serving.upstream(sandbox, saying(switched)) as upstream:
         for path, host in ways_in(sandbox, upstream.port):
             more = {"Host": host or server.host, **asks, "Content-Length": str(len(inner))}
             assert statuses(exchange(server, request_bytes("POST", path, {**more, "Connection": "Upgrade, close"}, inner))) == [502]
             assert statuses(exchange(server, request_bytes("GET", path, {"Host": host or server.host, **asks}, version="1.0"))) == [502]
-    with Upstream(answering(b"stays")) as upstream:
+    with serving.upstream(sandbox, answering(b"stays")) as upstream:
         for path, host in ways_in(sandbox, upstream.port):
             raw = exchange(server, request_bytes("GET", path, {"Host": host or server.host, **asks}) + inner)
             assert statuses(raw) == [200, 200] and b'"tenant"' in raw  # a request of its own, by its own credential
 
 
-def test_hosts_that_are_nearly_a_sandboxs_lead_nowhere(server, key):  # noqa: F811
+def test_hosts_that_are_nearly_a_sandboxs_lead_nowhere(server, serving, key):  # noqa: F811
     sandbox, seen = made(server, key), Recorded()
-    with Upstream(seen) as upstream:
+    with serving.upstream(sandbox, seen) as upstream:
         port = upstream.port
         name = f"{port}-{sandbox}"
         odd = [f"{name}.{DOMAIN}.", f"{name}..{DOMAIN}", f".{name}.{DOMAIN}", f"x.{name}.{DOMAIN}", f"{name}.x.{DOMAIN}",

@@ -11,7 +11,6 @@ import urllib.parse
 import pytest
 
 from sockets import RawWs
-from upstream import Upstream
 
 DOMAIN = "sandboxes.localhost"
 ENVD = {"E2b-Sandbox-Port": "49983"}
@@ -181,7 +180,7 @@ def test_a_preview_opens_one_port_by_its_cookie(server, key):
     assert server.request("GET", "/index.html", headers=host).status == 401
 
 
-def test_any_protocol_reaches_a_port_by_an_api_key(server, key):
+def test_any_protocol_reaches_a_port_by_an_api_key(server, serving, key):
     def echo(connection):
         while piece := connection.sock.recv(65536):
             connection.sock.sendall(piece)
@@ -189,7 +188,7 @@ def test_any_protocol_reaches_a_port_by_an_api_key(server, key):
 
     sandbox = made(server, key)
     text, binary, close = 1, 2, 8
-    with Upstream(echo) as upstream:
+    with serving.upstream(sandbox, echo) as upstream:
         path = f"/s/{sandbox}/7070/v1/ports/{upstream.port}:tcp"
         host, port = server.host.rsplit(":", 1)
         fields = {"Host": server.host, "X-API-Key": key, "Sec-WebSocket-Protocol": "skiff.v1.tcp"}

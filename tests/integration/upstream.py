@@ -6,6 +6,7 @@ import hashlib
 import socket
 import threading
 
+from networks import listening
 from wire import request_bytes
 
 
@@ -66,11 +67,12 @@ class Connection:
 
 
 class Upstream:
-    """`serve(connection)` runs for each connection, in a thread of its own. What it raises fails the test. Use it in a `with`."""
+    """`serve(connection)` runs for each connection, in a thread of its own. What it raises fails the test. Use it in a `with`.
+    It listens in the network of `process`, by default on this machine."""
 
-    def __init__(self, serve, host="127.0.0.1", backlog=128):
+    def __init__(self, serve, host="127.0.0.1", backlog=128, port=0, process=None):
         self.serve, self.errors, self.threads = serve, [], []
-        self.sock = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=backlog)
+        self.sock = listening(process, (host, port), backlog)
         self.port = self.sock.getsockname()[1]
         self.connections = 0
         self.open = set()

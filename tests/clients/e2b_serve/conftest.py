@@ -1,4 +1,4 @@
-"""E2B's SDKs, unmodified, against a real `skiff serve` with the local driver. SKIFFD and SKIFF name the binaries."""
+"""E2B's SDKs, unmodified, against a real `skiff serve` on this machine. SKIFFD and SKIFF name the binaries."""
 
 import os
 import pathlib

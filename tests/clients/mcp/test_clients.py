@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from installed import all_versions, node, node_modules, python_of
+from launcher import DRIVER
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The packages of npm: "v2" is @modelcontextprotocol/client, "v1" the line before it, @modelcontextprotocol/sdk.
@@ -21,7 +22,7 @@ def run(command, **environment):
 
 
 def through_stdio(skiff):
-    return [*skiff.command, "mcp", "--driver", "local"], skiff.environment()
+    return [*skiff.command, "mcp", "--driver", DRIVER], skiff.environment()
 
 
 @pytest.mark.parametrize("version, mode", PYTHON)

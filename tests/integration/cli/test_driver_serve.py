@@ -3,7 +3,6 @@
 The first part is the tests of other files, with a server between: what is imported is run here with this file's `skiff`."""
 
 import json
-import os
 import shutil
 import signal
 import socket
@@ -41,6 +40,7 @@ from cli.test_up import (  # noqa: F401
     test_a_setup_that_fails_shows_its_output_and_leaves_nothing, test_an_interrupt_in_the_middle_of_up_leaves_nothing,
     test_two_at_once_make_one_sandbox)
 from cutting_proxy import CuttingProxy
+from held_agent import HeldAgent
 from mcp_stdio import Stdio
 from serving import ServedSkiff
 from speaking import Said, speaking
@@ -228,26 +228,20 @@ def test_commands_that_the_server_decides_are_refused_with_a_reason(skiff, words
 
 def test_an_interrupt_while_it_is_made_leaves_nothing(tmp_path):
     """The server is asked to take back what it is about to make."""
-    go, began = tmp_path / "go", tmp_path / "began"
-    beside = tmp_path / "beside"
-    beside.mkdir()
-    shutil.copy(os.environ["SKIFF"], beside / "skiff")
-    slow = beside / "skiffd"
-    slow.write_text(f'#!/bin/sh\ntouch {began}\nwhile [ ! -e {go} ]; do sleep 0.02; done\nexec {os.environ["SKIFFD"]} "$@"\n')
-    slow.chmod(0o755)
+    agent = HeldAgent(tmp_path / "beside")
     folder = tmp_path / "launcher"
     folder.mkdir()
-    skiff = ServedSkiff(folder, program=beside / "skiff")
+    skiff = ServedSkiff(folder, program=agent.skiff)
     try:
         process = skiff.start("up", "box")
-        until(began.exists, what="its beginning")
+        until(lambda: any(" --root " in line for line in skiff.processes().values()), what="its beginning")
         process.send_signal(signal.SIGINT)
-        go.touch()
+        agent.let_go()
         assert process.wait(100) == 130
         process.communicate()
         assert skiff.names() == [] and not skiff.processes()
     finally:
-        go.touch()
+        agent.let_go()
         skiff.finish()
 
 

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from networks import bound, listening
 from serving import ServedSkiff
 from upstream import Upstream
 from waiting import until
@@ -48,9 +49,11 @@ def forwarded(skiff, port):
 
 
 def test_http_is_forwarded_with_the_applications_own_credential(skiff):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo, bind_and_activate=False) as server:
+        server.socket.close()
+        server.socket = listening(skiff.network())
         threading.Thread(target=server.serve_forever).start()
-        with forwarded(skiff, server.server_address[1]) as port:
+        with forwarded(skiff, server.socket.getsockname()[1]) as port:
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             for at in range(2):
                 client.request("POST", f"/a%2Fb?c={at}", b"sent", {"Authorization": "Bearer its-own", "Cookie": "a=b"})
@@ -82,7 +85,7 @@ def test_any_protocol_is_forwarded(skiff):
             connection.send(piece)
         connection.send("221 bye")
 
-    with Upstream(serve) as upstream, forwarded(skiff, upstream.port) as port:
+    with Upstream(serve, process=skiff.network()) as upstream, forwarded(skiff, upstream.port) as port:
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", port), 60) as client:
                 assert client.recv(11, socket.MSG_WAITALL) == b"220 ready\r\n"
@@ -96,18 +99,17 @@ def test_any_protocol_is_forwarded(skiff):
 
 def test_a_forwarded_connection_ends_when_either_side_has_left(skiff):
     over = []
-    with Upstream(lambda connection: over.append(connection.ended())) as upstream, forwarded(skiff, upstream.port) as port:
+    with Upstream(lambda connection: over.append(connection.ended()), process=skiff.network()) as upstream, forwarded(skiff, upstream.port) as port:
         with socket.create_connection(("127.0.0.1", port), 60) as client:
             client.sendall(b"hello")
         until(lambda: over, what="the server hears that the client has left")
-    with Upstream(lambda connection: connection.send("bye")) as upstream, forwarded(skiff, upstream.port) as port:
+    with Upstream(lambda connection: connection.send("bye"), process=skiff.network()) as upstream, forwarded(skiff, upstream.port) as port:
         with socket.create_connection(("127.0.0.1", port), 60) as client:
             assert received(client) == b"bye"
 
 
 def test_forward_reports_a_closed_port_and_the_next_connection_works(skiff):
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
+    with bound(skiff.network()) as server:
         number = server.getsockname()[1]
         process = skiff.start("forward", "box", f":{number}")
         port = int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])

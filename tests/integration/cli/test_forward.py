@@ -1,12 +1,14 @@
-"""`skiff forward`: ports of a sandbox of the local driver."""
+"""`skiff forward`: ports of a sandbox on this machine."""
 
 import signal
 import socket
 
+from networks import listening
+
 
 def test_ports_are_forwarded(skiff):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        skiff.up()
+    skiff.up()
+    with listening(skiff.network()) as server:
         process = skiff.start("forward", "box", f":{server.getsockname()[1]}")
         line = process.stdout.readline().decode()
         port = int(line.split(" -> ")[0].rsplit(":", 1)[1])
@@ -25,8 +27,8 @@ def test_ports_are_forwarded(skiff):
 
 
 def test_ports_are_forwarded_from_the_addresses_that_are_named(skiff):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        skiff.up()
+    skiff.up()
+    with listening(skiff.network()) as server:
         process = skiff.start("port-forward", "--address", "127.0.0.2", "--address", "127.0.0.1", "box", f":{server.getsockname()[1]}")
         places = [process.stdout.readline().decode().split(" -> ")[0] for _ in range(2)]
         assert [place.rsplit(":", 1)[0] for place in places] == ["127.0.0.2", "127.0.0.1"]
