@@ -26,12 +26,16 @@ FROM tools AS build-skiffd
 RUN --mount=type=cache,target=/root/.cache/ccache \
     .ci/build skiffd && install -D --target-directory=/out build/release/skiffd
 
-FROM tools AS build-skiff
-RUN --mount=type=cache,target=/root/.cache/ccache \
-    .ci/build skiff && install -D --target-directory=/out build/release/skiff \
- && install -m 644 /etc/ssl/certs/ca-certificates.crt /out/
-
 FROM ${NODE} AS node
+
+# npm builds the page of the console.
+FROM tools AS build-skiff
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /usr/local/lib/node_modules /usr/local/lib/node_modules
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    .ci/console && .ci/build skiff && install -D --target-directory=/out build/release/skiff \
+ && install -m 644 /etc/ssl/certs/ca-certificates.crt /out/
 
 FROM ${DEBIAN} AS work
 RUN apt-get update \

@@ -1,6 +1,6 @@
 # The everyday commands; the work is done by the scripts in .ci/.
 .DEFAULT_GOAL := help
-.PHONY: help release site run test test-cluster test-extras test-clients build lint format asan tsan gate nightly
+.PHONY: help console release site run test test-cluster test-extras test-clients build lint format asan tsan gate nightly
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -10,6 +10,9 @@ run: ## sets up, builds skiffd and serves on 127.0.0.1:7070; prints a token and 
 
 build: ## sets up and builds the release binaries, build/release/skiffd and build/release/skiff
 	@.ci/setup && .ci/build skiffd skiff
+
+console: ## builds the page of `skiff console` with npm; the next `make build` takes it in
+	@.ci/console
 
 test: ## sets up and runs the unit and integration tests; T=integration.files runs the entries of that name
 	@.ci/test $(if $(T),plain -R '$(T)')

@@ -16,22 +16,24 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
                            ServerOptions options) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   protocol::ReceiveBudget received{options.received_bytes};
-  protocol::HttpServer server{executor,
-                              {.limits = {.slots = options.slots},
-                               .name = "skiff",
-                               .takes_faulty_targets = true,
-                               .received = &received,
-                               .handler = [service](protocol::HttpExchange& http) { return service->answer(http); },
-                               .error_response =
-                                   [](unsigned status, const Error& error) {
-                                     auto answer = error_answer(Face::own, error, {});
-                                     answer.status = status;
-                                     return answer;
-                                   }}};
+  protocol::HttpServer server{
+      executor,
+      {.limits = {.slots = options.slots},
+       .name = "skiff",
+       .takes_faulty_targets = true,
+       .received = &received,
+       .handler = [service, front = std::move(options.front)](
+                      protocol::HttpExchange& http) { return front ? front(http) : service->answer(http); },
+       .error_response =
+           [](unsigned status, const Error& error) {
+             auto answer = error_answer(Face::own, error, {});
+             answer.status = status;
+             return answer;
+           }}};
   service->count_connections([&server] { return server.connections(); });
   for (auto& listener : listeners) server.listen(std::move(listener));
   TaskGroup beside{executor};
-  beside.spawn("sweep", service->keep_clean());
+  if (options.keeps_clean) beside.spawn("sweep", service->keep_clean());
   beside.spawn("rights of keys", service->keep_to_keys());
   beside.spawn("rights of accounts", service->keep_to_accounts());
   beside.spawn("delay of the reactor", service->measure_reactor());

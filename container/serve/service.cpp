@@ -98,6 +98,7 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
   GatewayOptions wanted;
   wanted.name = new_id("serve-");
   wanted.behind_proxy = options.behind_proxy;
+  wanted.for_own_pages = options.for_own_pages;
   wanted.kept.all = std::min(wanted.kept.all, options.kept);
   return wanted;
 }

@@ -32,6 +32,7 @@ struct ServiceOptions {
   bool behind_proxy = false;    ///< see GatewayOptions
   SpanExport* spans = nullptr;  ///< null: nothing is traced
   AuditLog* audit = nullptr;    ///< null: there is no audit log
+  bool for_own_pages = false;   ///< see GatewayOptions
   std::size_t kept = 1'000;     ///< most descriptors that are kept for the next requests to running sandboxes
 };
 

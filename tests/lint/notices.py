@@ -1,5 +1,6 @@
-"""NOTICE names what the programs are linked with: each library of CMakeLists.txt, and each whose headers a source includes."""
+"""NOTICE names each library of CMakeLists.txt, each whose headers a source includes, and each package of npm in the console's page."""
 
+import json
 import re
 
 import tree
@@ -35,6 +36,10 @@ def check(root):
             wanted = LIBRARY_OF.get(folder, f"lib{folder}")
             if folder not in OF_THE_SYSTEM and wanted not in notice:
                 yield f"{path}: includes <{folder}/...>, and NOTICE does not name {wanted}"
+    page = root / "container/console/page/package.json"
+    for name in json.loads(page.read_text())["dependencies"] if page.exists() else ():
+        if not re.search(rf"(?<![\w@/-]){re.escape(name)}(?![\w/-])", notice):
+            yield f"{page.relative_to(root)}: {name} is in the page, and NOTICE does not name it"
 
 
 if __name__ == "__main__":

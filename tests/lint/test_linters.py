@@ -226,15 +226,17 @@ def test_one_version_with_its_heading_is_fine(lint):
 
 def test_a_library_that_the_notices_do_not_name_is_found(lint):
     tree = {
-        "NOTICE": "libssl, libcrypto, libre2, headers boost/\n",
+        "NOTICE": "libssl, libcrypto, libre2, headers boost/; npm packages known\n",
         "CMakeLists.txt": "skiff_layer(base OpenSSL::Crypto)\ntarget_link_libraries(skiff_fs PUBLIC re2 ${zstd})\n"
                           "find_library(ZSTD libzstd.a REQUIRED)\nforeach(archive yaml-cpp acl)\nendforeach()\n",
         "base/a.cpp": "#include <boost/asio/post.hpp>\n#include <sys/stat.h>\n#include <openssl/evp.h>\n#include <vector>\n",
         "base/b.cpp": "#include <nlohmann/json.hpp>\n",
+        "container/console/page/package.json": '{"dependencies": {"known": "1.0.0", "@some/known": "1.0.0"}, "devDependencies": {"tool": "1"}}',
     }
     assert lint("notices", tree) == [
         *(f"CMakeLists.txt: lib{name} is linked, and NOTICE does not name it" for name in ("acl", "yaml-cpp", "zstd")),
-        "base/b.cpp: includes <nlohmann/...>, and NOTICE does not name headers nlohmann/"]
+        "base/b.cpp: includes <nlohmann/...>, and NOTICE does not name headers nlohmann/",
+        "container/console/page/package.json: @some/known is in the page, and NOTICE does not name it"]
 
 
 def test_the_notices_are_what_the_installed_packages_say():

@@ -28,6 +28,7 @@ namespace skiff::container {
 [[nodiscard]] Command files_grep_command();
 [[nodiscard]] Command files_rm_command();
 [[nodiscard]] Command forward_command();
+[[nodiscard]] Command console_command();
 [[nodiscard]] Command ps_command();
 [[nodiscard]] Command describe_command();
 [[nodiscard]] Command stop_command();

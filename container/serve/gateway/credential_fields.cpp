@@ -91,4 +91,22 @@ void keep_cookies_of_others(protocol::Headers& answer) {
   if (!kept.empty()) answer.add(kClearSiteData, kept);
 }
 
+void keep_to_content(protocol::Headers& answer) {
+  constexpr std::array<std::string_view, 14> kOfTheOrigin{"Set-Cookie",
+                                                          "Clear-Site-Data",
+                                                          "Content-Security-Policy",
+                                                          "Content-Security-Policy-Report-Only",
+                                                          "Cross-Origin-Resource-Policy",
+                                                          "Referrer-Policy",
+                                                          "X-Content-Type-Options",
+                                                          "X-Frame-Options",
+                                                          "Service-Worker-Allowed",
+                                                          "Strict-Transport-Security",
+                                                          "Location",
+                                                          "Refresh",
+                                                          "Link",
+                                                          "Alt-Svc"};
+  for (const std::string_view name : kOfTheOrigin) answer.remove(name);
+}
+
 }  // namespace skiff::container::serve

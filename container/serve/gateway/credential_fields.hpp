@@ -20,4 +20,8 @@ void remove_credentials(protocol::Headers& fields, bool keeps_access_token);
 /// including previews': to a browser they are one site (W3C, Clear Site Data, 3.1 and 4.2).
 void keep_cookies_of_others(protocol::Headers& answer);
 
+/// Removes from an answer all fields that change what a browser keeps or does for the whole origin, and those that this
+/// server sets itself, so that the answer is data and nothing else.
+void keep_to_content(protocol::Headers& answer);
+
 }  // namespace skiff::container::serve

@@ -220,7 +220,8 @@ Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Destination destinati
                   // An upgraded connection cannot be returned, so use a new one.
                   .by_new_connection = request.headers.contains("Upgrade")};
   auto passed = co_await pass_by_kept_or_new(&passage);
-  if (passed || passed.error().code != Errc::sandbox_not_running || http.status() != 0) co_return passed;
+  const bool is_asleep = !passed && passed.error().code == Errc::sandbox_not_running && http.status() == 0;
+  if (!is_asleep || options_.for_own_pages) co_return passed;
   auto woken = co_await wake(&passage);
   if (!woken) co_return woken;
   co_return co_await pass_by_kept_or_new(&passage);
@@ -335,7 +336,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
       .probe_idle = options_.probe_idle,
       .ends = ends,
       .large_blocks = &large_blocks_,
-      .change_answer = keep_cookies_of_others,
+      .change_answer = options_.for_own_pages ? keep_to_content : keep_cookies_of_others,
       .trailer_fields = [](Headers& trailers) { remove_credentials(trailers, false); },
       .upgraded = [this, ends, giver = passage->permission.giver](
                       protocol::Upgraded client,

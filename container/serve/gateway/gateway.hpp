@@ -78,6 +78,9 @@ struct GatewayOptions {
   /// A proxy in front names the client: its X-Forwarded-* are kept. Otherwise these fields come from the client, and
   /// are removed.
   bool behind_proxy = false;
+  /// The clients are pages of this server's own origin. Their requests start no stopped sandbox, and an answer of a
+  /// sandbox sets no cookies of that origin and clears nothing of it.
+  bool for_own_pages = false;
   std::chrono::milliseconds connect_time{10'000};
   /// Longest time from the end of a request to the head of its answer, and for a reader of an upgraded connection that
   /// takes no bytes.

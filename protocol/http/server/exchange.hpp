@@ -41,6 +41,8 @@ class HttpExchange {
   HttpExchange& operator=(const HttpExchange&) = delete;
 
   [[nodiscard]] const HttpRequest& request() const noexcept { return request_; }
+  /// The fields of the request, for a handler that changes them before another one answers.
+  [[nodiscard]] Headers& request_headers() noexcept { return request_.headers; }
   /// The peer, for logs: "127.0.0.1:51234", "unix:".
   [[nodiscard]] std::string_view peer() const noexcept;
   /// The server's own address on this connection (getsockname(2)).

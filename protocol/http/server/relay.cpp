@@ -271,7 +271,9 @@ Task<Result<>> switch_protocols(Relay* relay, HttpResponseHead head) {
   relay->probe_both();
   auto handler = [server = relay->server.take_upgraded(), take = std::move(relay->options.upgraded)](
                      Upgraded client) mutable { return take(std::move(client), std::move(server)); };
-  co_return co_await relay->http.upgrade(forwarded_answer(head), std::move(handler));
+  Headers fields = forwarded_answer(head);
+  if (relay->options.change_answer) relay->options.change_answer(fields);
+  co_return co_await relay->http.upgrade(std::move(fields), std::move(handler));
 }
 
 Task<Result<>> send_answer(Relay* relay) {

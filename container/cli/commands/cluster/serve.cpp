@@ -1,4 +1,3 @@
-#include <csignal>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -8,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/async/blocking_pool.hpp"
-#include "base/async/event.hpp"
 #include "base/log/log.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/cluster_accounts.hpp"
@@ -19,6 +17,7 @@
 #include "container/cli/hosted_tenants.hpp"
 #include "container/cli/key_stores.hpp"
 #include "container/cli/output/output.hpp"
+#include "container/cli/server_signals.hpp"
 #include "container/kube/objects/yaml.hpp"
 #include "container/net/proxy.hpp"
 #include "container/net/resolver.hpp"
@@ -35,35 +34,6 @@ namespace {
 /// Resolvers of browsers and of systemd return loopback for each name below localhost (RFC 6761, 6.3).
 constexpr std::string_view kDevDomain = "skiff.localhost";
 constexpr std::size_t kLongestTemplates = std::size_t{1} << 20U;
-
-/// The first signal asks the server to stop; further ones end it at once, like any command. SIGHUP opens the audit log
-/// again.
-class ServerSignals {
- public:
-  ServerSignals(Context& context, serve::AuditLog* audit)
-      : signals_{context.signals()}, asked_{context.executor()}, audit_{audit} {
-    signals_.relay_to([this](int signal) {
-      if (signal == SIGHUP && audit_ != nullptr) audit_->reopen();
-      if (signal != SIGTERM && signal != SIGINT) return;
-      if (is_asked_) signals_.interrupt(signal);
-      is_asked_ = true;
-      asked_.notify_all();
-    });
-  }
-  ~ServerSignals() { signals_.relay_to({}); }
-  ServerSignals(const ServerSignals&) = delete;
-  ServerSignals& operator=(const ServerSignals&) = delete;
-
-  Task<> asked() {
-    while (!is_asked_) co_await asked_.wait();
-  }
-
- private:
-  Signals& signals_;
-  Event asked_;
-  serve::AuditLog* audit_;
-  bool is_asked_ = false;
-};
 
 class Serve final : public Invocation {
  public:

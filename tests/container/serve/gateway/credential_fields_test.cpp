@@ -71,5 +71,19 @@ TEST(CredentialFields, OfAnAnswerEndNoCookiesOfOthers) {
   EXPECT_EQ(left(R"("cache")"), R"("cache")");
 }
 
+TEST(CredentialFields, KeepToContent) {
+  protocol::Headers answer{{"Content-Type", "text/html"},
+                           {"Set-Cookie", "a=b"},
+                           {"set-cookie", "c=d"},
+                           {"ETag", "x"},
+                           {"Clear-Site-Data", "\"*\""},
+                           {"Location", "/v1/sandboxes/x/stop"},
+                           {"Content-Security-Policy", "default-src *"}};
+  keep_to_content(answer);
+  EXPECT_EQ(answer.size(), 2U);
+  EXPECT_EQ(answer.get("Content-Type"), "text/html");
+  EXPECT_EQ(answer.get("ETag"), "x");
+}
+
 }  // namespace
 }  // namespace skiff::container::serve

@@ -1,0 +1,150 @@
+/** The routes that the page uses: those of docs/serve-api.md, and those of docs/routes.md below /s/SANDBOX/7070. */
+
+export type SandboxState = "creating" | "running" | "stopped" | "ended" | "failed";
+
+export interface Sandbox {
+  id: string;
+  uid?: string;
+  template: string;
+  state: SandboxState;
+  reason: string;
+  owner?: string;
+  created_at: string;
+  expires_at?: string;
+  on_end: "remove" | "stop";
+}
+
+export interface Command {
+  id: string;
+  command?: string;
+  argv?: string[];
+  state: "starting" | "running" | "ended";
+  started_at: string;
+  ended_at?: string;
+  duration_ms?: number;
+  exit_code?: number | null;
+  signal?: string | null;
+  cause?: string;
+  kill_level?: string;
+  error?: { message: string };
+  hints?: { waiting_for_input?: boolean };
+  tty: boolean;
+  stdin: { open: boolean; offset: number };
+  output: { first_kept: number; next_offset: number };
+}
+
+/** A request that was refused, or that got no answer (code "unreachable"). */
+export class Refusal extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status = 0,
+  ) {
+    super(message);
+  }
+}
+
+const UNREACHABLE = "The console does not answer. If `skiff console` has ended, start it again and open its new link.";
+
+function sentence(text: string): string {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.?!]$/.test(begun) ? begun : begun + ".";
+}
+
+async function refusal(answer: Response): Promise<Refusal> {
+  try {
+    const problem = (await answer.json()) as { code?: string; detail?: string; title?: string };
+    return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), answer.status);
+  } catch {
+    return new Refusal("unknown", `The answer has the status ${answer.status}.`, answer.status);
+  }
+}
+
+async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const isBytes = body instanceof Uint8Array;
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      method,
+      // What a sandbox answers must not lead a request elsewhere.
+      redirect: "error",
+      headers: body === undefined ? {} : { "Content-Type": isBytes ? "application/octet-stream" : "application/json" },
+      body: body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body),
+      signal: signal ?? null,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Refusal("unreachable", UNREACHABLE);
+  }
+  if (!answer.ok) throw await refusal(answer);
+  return answer;
+}
+
+const sandboxPath = (id: string) => `/v1/sandboxes/${encodeURIComponent(id)}`;
+const commandsPath = (sandbox: string) => `/s/${encodeURIComponent(sandbox)}/7070/v1/sessions/default/commands`;
+const commandPath = (sandbox: string, id: string) => `${commandsPath(sandbox)}/${encodeURIComponent(id)}`;
+
+export async function listSandboxes(): Promise<Sandbox[]> {
+  const all: Sandbox[] = [];
+  let cursor = "";
+  do {
+    const answer = await ask("GET", `/v1/sandboxes?limit=500&cursor=${encodeURIComponent(cursor)}`);
+    const page = (await answer.json()) as { items: Sandbox[]; next: string };
+    all.push(...page.items);
+    cursor = page.next;
+  } while (cursor);
+  return all;
+}
+
+export const stopSandbox = (id: string) => ask("POST", `${sandboxPath(id)}/stop`, {});
+export const startSandbox = (id: string) => ask("POST", `${sandboxPath(id)}/start`);
+export const extendSandbox = (id: string, ttl: number) => ask("POST", `${sandboxPath(id)}/extend`, { ttl_ms: ttl });
+/** Removes the sandbox that was shown, and not a later one of its name. */
+export const removeSandbox = (one: Sandbox) =>
+  ask("DELETE", sandboxPath(one.id) + (one.uid ? `?uid=${encodeURIComponent(one.uid)}` : ""));
+
+export async function listCommands(sandbox: string): Promise<Command[]> {
+  const all: Command[] = [];
+  let cursor = "";
+  do {
+    const answer = await ask("GET", `${commandsPath(sandbox)}?limit=500&cursor=${encodeURIComponent(cursor)}`);
+    const page = (await answer.json()) as { items: Command[]; next_cursor?: string };
+    all.push(...page.items);
+    cursor = page.next_cursor ?? "";
+  } while (cursor);
+  return all;
+}
+
+export async function showCommand(sandbox: string, id: string, signal?: AbortSignal): Promise<Command> {
+  return (await (await ask("GET", commandPath(sandbox, id), undefined, signal)).json()) as Command;
+}
+
+/** The sandbox's own shell; bash where that is only /bin/sh and there is a bash. */
+const SHELL = '[ "$SHELL" != /bin/sh ] || ! command -v bash >/dev/null || SHELL=$(command -v bash); exec "$SHELL" -i';
+export const TERMINAL_PREFIX = "console-";
+
+export async function startTerminal(sandbox: string): Promise<string> {
+  const letters = crypto.getRandomValues(new Uint8Array(8));
+  const id = TERMINAL_PREFIX + Array.from(letters, (one) => one.toString(16).padStart(2, "0")).join("");
+  await ask("POST", commandsPath(sandbox), {
+    id,
+    command: SHELL,
+    mode: "background",
+    stdin_open: true,
+    tty: {},
+    env: { TERM: "xterm-256color", COLORTERM: "truecolor" },
+  });
+  return id;
+}
+
+/** Ends the whole tree of the command's processes. */
+export const killCommand = (sandbox: string, id: string) =>
+  ask("POST", `${commandPath(sandbox, id)}/signal`, { signal: "TERM", target: "tree", escalate_after_ms: 2000 });
+
+export const answerCommand = (sandbox: string, id: string, text: string) =>
+  ask("POST", `${commandPath(sandbox, id)}/stdin`, new TextEncoder().encode(text));
+
+export function attachAddress(sandbox: string, id: string, from: number): string {
+  const origin = location.origin.replace(/^http/, "ws");
+  return `${origin}${commandPath(sandbox, id)}/attach?from=${from}`;
+}

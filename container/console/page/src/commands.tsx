@@ -1,0 +1,155 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { answerCommand, type Command, killCommand, listCommands, type Refusal, TERMINAL_PREFIX } from "./api";
+import { Trouble } from "./messages";
+import { Screen } from "./screen";
+import { age, span } from "./times";
+
+const BETWEEN_LOOKS = 1_500;
+
+export function howItEnded(command: Command): string {
+  if (command.cause === "spawn_failed") return `could not start: ${command.error?.message ?? ""}`;
+  const how = command.signal ? command.signal : `exit code ${command.exit_code ?? "unknown"}`;
+  const causes: Record<string, string> = {
+    timeout: "its time was over",
+    idle_timeout: "it was idle for too long",
+    output_limit: "it printed too much",
+    oom: "the memory was used up",
+    oom_guard: "the memory was nearly used up",
+    killed_by_client: "it was killed",
+    session_deleted: "its session was deleted",
+    shutdown: "the sandbox was stopped",
+  };
+  const cause = causes[command.cause ?? ""];
+  return cause ? `${how}, ${cause}` : how;
+}
+
+const lineOf = (command: Command) => command.command ?? (command.argv ?? []).join(" ");
+
+function Answer({ sandbox, id }: { sandbox: string; id: string }) {
+  const [text, setText] = useState("");
+  const [isSending, setIsSending] = useState(false);
+  const [trouble, setTrouble] = useState<string>();
+  const send = async (event: Event) => {
+    event.preventDefault();
+    setIsSending(true);
+    setTrouble(undefined);
+    try {
+      await answerCommand(sandbox, id, text + "\n");
+      setText("");
+    } catch (error) {
+      setTrouble((error as Refusal).message);
+    }
+    setIsSending(false);
+  };
+  return (
+    <form class="answer" onSubmit={(event) => void send(event)}>
+      <label for="answer">It waits for input</label>
+      <input id="answer" autocomplete="off" spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <button class="main" disabled={isSending}>
+        {isSending ? "Sending…" : "Send line"}
+      </button>
+      {trouble && <Trouble text={trouble} />}
+    </form>
+  );
+}
+
+function Details({ sandbox, command, onLook }: { sandbox: string; command: Command; onLook: () => void }) {
+  const [isKilling, setIsKilling] = useState(false);
+  const [trouble, setTrouble] = useState<string>();
+  const runs = command.state !== "ended";
+  const kill = async () => {
+    setIsKilling(true);
+    setTrouble(undefined);
+    try {
+      await killCommand(sandbox, command.id);
+    } catch (error) {
+      setTrouble((error as Refusal).message);
+      setIsKilling(false);
+    }
+    onLook();
+  };
+  return (
+    <section class="details" aria-labelledby="details-title">
+      <h2 id="details-title">
+        <code>{lineOf(command)}</code>
+      </h2>
+      <p class="facts">
+        {runs ? "Running" : `Ended: ${howItEnded(command)}`}
+        {command.duration_ms !== undefined && ` after ${span(command.duration_ms)}`}
+        {!runs && command.kill_level === "incomplete" && ". Some of its processes may be left"}
+        {runs && (
+          <button class="danger" disabled={isKilling} onClick={() => void kill()}>
+            {isKilling ? "Ending…" : "Kill"}
+          </button>
+        )}
+      </p>
+      {trouble && <Trouble text={trouble} onClose={() => setTrouble(undefined)} />}
+      {runs && command.hints?.waiting_for_input && command.stdin.open && <Answer key={command.id} sandbox={sandbox} id={command.id} />}
+      <div class="panel">
+        <Screen key={command.id} sandbox={sandbox} command={command.id} label={`Output of ${lineOf(command)}`} readOnly onEnd={onLook} />
+      </div>
+    </section>
+  );
+}
+
+/** The commands of a sandbox's default session, the newest first; terminals of the console have a view of their own. */
+export function Commands({ sandbox }: { sandbox: string }) {
+  const [all, setAll] = useState<Command[]>();
+  const [shown, setShown] = useState<string>();
+  const [trouble, setTrouble] = useState<string>();
+  const [looks, setLooks] = useState(0);
+
+  useEffect(() => {
+    let isGone = false;
+    let timer = 0;
+    const look = async () => {
+      try {
+        const found = (await listCommands(sandbox)).filter(({ id }) => !id.startsWith(TERMINAL_PREFIX));
+        found.sort((a, b) => b.started_at.localeCompare(a.started_at));
+        if (isGone) return;
+        setAll(found);
+        setTrouble(undefined);
+      } catch (error) {
+        if (!isGone) setTrouble((error as Refusal).message);
+      }
+      if (!isGone) timer = setTimeout(() => void look(), BETWEEN_LOOKS);
+    };
+    void look();
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [sandbox, looks]);
+
+  const now = Date.now();
+  const current = all?.find(({ id }) => id === shown);
+  return (
+    <section class="commands">
+      {trouble && <Trouble text={trouble} />}
+      {!all && !trouble && (
+        <p class="loading" role="status">
+          Loading…
+        </p>
+      )}
+      {all?.length === 0 && <p class="faint">No command has run here yet, except terminals of the console.</p>}
+      {all && all.length > 0 && (
+        <ul aria-label="Commands">
+          {all.map((one) => (
+            <li key={one.id}>
+              <button aria-pressed={one.id === shown} onClick={() => setShown(one.id)}>
+                <code>{lineOf(one)}</code>
+                <small>
+                  {one.state === "ended" ? howItEnded(one) : "running"}
+                  {one.hints?.waiting_for_input && one.state !== "ended" && <span class="badge">waiting for input</span>}
+                  {` · ${age(one.started_at, now)} ago`}
+                </small>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {current && <Details key={current.id} sandbox={sandbox} command={current} onLook={() => setLooks((count) => count + 1)} />}
+    </section>
+  );
+}

@@ -1,0 +1,83 @@
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { List } from "./list";
+import { Line, Notice, Trouble } from "./messages";
+import { SandboxPage, type View } from "./sandbox_page";
+import { useSandboxes } from "./sandboxes";
+
+interface Place {
+  sandbox?: string;
+  view: View;
+}
+
+/** `#/sandboxes/NAME/VIEW`; any other address is the list. */
+function placeOf(hash: string): Place {
+  const [, kind, name, view] = hash.replace(/^#/, "").split("/");
+  if (kind !== "sandboxes" || !name) return { view: "terminal" };
+  try {
+    return { sandbox: decodeURIComponent(name), view: view === "commands" ? "commands" : "terminal" };
+  } catch {
+    return { view: "terminal" };
+  }
+}
+
+function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeOf(location.hash));
+  useEffect(() => {
+    const moved = () => setPlace(placeOf(location.hash));
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return place;
+}
+
+function NoSession() {
+  return (
+    <main>
+      <Notice title="This browser has no session">
+        <p>The link works once, and the session ends with the console. Start a new one in a terminal, and open the link that it prints:</p>
+        <Line text="skiff console" />
+      </Notice>
+    </main>
+  );
+}
+
+function Page() {
+  const place = usePlace();
+  const sandboxes = useSandboxes();
+  const { stale, refused } = sandboxes;
+  return (
+    <>
+      <header>
+        <a href="#/" class="mark">
+          skiff <span>console</span>
+        </a>
+        {place.sandbox && (
+          <a href="#/" class="back">
+            All sandboxes
+          </a>
+        )}
+      </header>
+      {stale?.status === 401 ? (
+        <NoSession />
+      ) : (
+        <>
+          {stale && <Trouble text={`${stale.message} This page tries again.`} />}
+          {refused && <Trouble text={refused} onClose={sandboxes.forget} />}
+          {place.sandbox ? (
+            <SandboxPage key={place.sandbox} id={place.sandbox} view={place.view} sandboxes={sandboxes} />
+          ) : (
+            <List sandboxes={sandboxes} />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+const root = document.getElementById("page");
+if (root) {
+  root.replaceChildren();
+  render(<Page />, root);
+}

@@ -1,0 +1,72 @@
+import { useEffect, useRef } from "preact/hooks";
+
+import { Commands } from "./commands";
+import { State } from "./list";
+import { Notice } from "./messages";
+import type { Sandboxes } from "./sandboxes";
+import { Terminals } from "./terminals";
+
+export type View = "terminal" | "commands";
+
+const VIEWS: [View, string][] = [
+  ["terminal", "Terminal"],
+  ["commands", "Commands"],
+];
+
+export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; sandboxes: Sandboxes }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const sandbox = sandboxes.all?.find((one) => one.id === id);
+  const deed = sandboxes.busy.get(id);
+  useEffect(() => {
+    document.title = `${id} · skiff console`;
+    heading.current?.focus();
+  }, [id]);
+
+  return (
+    <main class="one">
+      <div class="top">
+        <h1 ref={heading} tabIndex={-1}>
+          {id}
+        </h1>
+        {sandbox && <State sandbox={sandbox} deed={deed} />}
+        {sandbox?.reason && <span class="faint">{sandbox.reason}</span>}
+        <nav aria-label={`Views of ${id}`}>
+          {VIEWS.map(([name, label]) => (
+            <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} aria-current={name === view ? "page" : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      </div>
+      {!sandboxes.all && !sandboxes.stale && (
+        <p class="loading" role="status">
+          Loading…
+        </p>
+      )}
+      {sandboxes.all && !sandbox && (
+        <Notice title={`There is no sandbox ${id}`}>
+          <p>It was removed, or it belongs to somebody else.</p>
+          <p>
+            <a href="#/">All sandboxes</a>
+          </p>
+        </Notice>
+      )}
+      {sandbox && sandbox.state !== "running" && (
+        <Notice title={sandbox.state === "creating" ? `${id} is coming up` : `${id} does not run`}>
+          {sandbox.state === "creating" ? (
+            <p>Its terminal opens here as soon as it answers.</p>
+          ) : (
+            <>
+              <p>{sandbox.reason || "Its files are kept. Start it to open a terminal."}</p>
+              <button class="main" disabled={deed !== undefined} onClick={() => sandboxes.does("start", sandbox)}>
+                {deed === "start" ? "Starting…" : "Start"}
+              </button>
+            </>
+          )}
+        </Notice>
+      )}
+      {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
+    </main>
+  );
+}

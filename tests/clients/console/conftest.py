@@ -1,0 +1,9 @@
+"""The console's page in a browser. SKIFFD and SKIFF name the binaries."""
+
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "integration/cli")]
+
+from client_fixtures import *  # noqa: E402,F403
