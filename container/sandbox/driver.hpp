@@ -67,8 +67,9 @@ struct Removal {
 struct Check {
   std::string what;
   bool passed = false;
+  bool is_offered = true;  ///< false: those who ask for it are refused, and nobody else needs it
   std::string detail;
-  std::string remedy = {};  ///< what to do if the check failed
+  std::string remedy = {};  ///< what to do if the check failed, or to have what is not offered
 };
 
 /// Hosts sandboxes. The host (a cluster, a state directory) stores their whole state, so any number of processes may

@@ -93,9 +93,9 @@ struct PodOption {
   bool is_of_pod = true;
   bool is_of_one = false;         ///< sandboxes of a pool, which are all alike, cannot have it
   bool is_of_any_driver = false;  ///< drivers without Pods support it, too
+  bool is_of_machines = false;    ///< the drivers box and docker support it, too
   bool is_for_all = false;        ///< may be a default for all drivers: drivers without Pods ignore it
-  std::string_view spec =
-      {};  ///< field of a Pod's spec that gets the value unless it is the default; times become seconds
+  std::string_view spec = {};  ///< field of a Pod's spec that gets the value unless it is the default; times in seconds
   Result<> (*check)(const T& value, std::string_view flag) = nullptr;
 
   [[nodiscard]] constexpr std::string_view json_name() const noexcept { return json.empty() ? name : json; }
@@ -149,9 +149,9 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
   X(Texts, pull_secrets, {}, .flag = "pull-secret", .environment = "SKIFF_PULL_SECRET", .value = "SECRET",             \
     .help = "Secret with the credentials for the image's registry.", .is_for_all = true)                               \
   X(std::string, cpu, "100m:1", .flag = "cpu", .environment = "SKIFF_CPU", .value = "REQUEST[:LIMIT]",                 \
-    .help = "Cores, for example 250m:1.", .check = &check_amounts)                                                     \
+    .help = "Cores, as 250m:1. A box has no limit without it.", .is_of_machines = true, .check = &check_amounts)       \
   X(std::string, memory, "128Mi:1Gi", .flag = "memory", .environment = "SKIFF_MEMORY", .value = "REQUEST[:LIMIT]",     \
-    .help = "Memory, for example 128Mi:1Gi.", .check = &check_bytes)                                                   \
+    .help = "Memory, as 128Mi:1Gi. A box has no limit without it.", .is_of_machines = true, .check = &check_bytes)     \
   X(std::string, disk, "64Mi:5Gi", .flag = "disk", .environment = "SKIFF_DISK", .value = "REQUEST[:LIMIT]",            \
     .help = "Ephemeral storage.", .check = &check_bytes)                                                               \
   X(Texts, volumes, {}, .flag = "volume", .value = "SIZE:PATH[:CLASS]",                                                \
@@ -185,9 +185,9 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
   X(std::uint16_t, agent_port, kAgentPort, .flag = "agent-port", .value = "PORT",                                      \
     .help = "Port of skiffd in the Pod, if your own server uses the default.")                                         \
   X(std::string, network, "open", .flag = "network", .environment = "SKIFF_NETWORK", .value = "POLICY",                \
-    .help = "What the sandbox may reach: open, deny, dns, or cidr=10.0.0.0/8,... Needs a cluster that enforces "       \
-          "NetworkPolicy.",                                                                                            \
-    .is_of_pod = false, .check = &parses<parse_network>)                                                               \
+    .help = "What the sandbox may reach: open or deny; in a cluster that enforces NetworkPolicy also dns or "          \
+          "cidr=10.0.0.0/8,... The driver box denies unless you say open, which needs passt.",                         \
+    .is_of_pod = false, .is_of_machines = true, .check = &parses<parse_network>)                                       \
   X(Texts, allow, {}, .flag = "allow", .value = "CIDR",                                                                \
     .help = "Only these addresses may reach the sandbox; `skiff network` changes them later.",                         \
     .is_of_pod = false, .is_of_one = true, .check = &each_parses<parse_cidr>)                                          \

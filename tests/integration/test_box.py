@@ -35,6 +35,11 @@ def test_its_agent_runs_as_a_user_without_rights(skiff):
         assert skiff.record()["user"] == skiff.uid
 
 
+def test_what_a_box_shares_is_said_once(skiff):
+    said = [skiff("up", name)[1] for name in ("first", "second")]
+    assert ["shares this machine's kernel" in err for err in said] == [True, False], said
+
+
 def test_two_boxes_of_root_have_different_users(skiff):
     skiff.up("one")
     skiff.up("two")

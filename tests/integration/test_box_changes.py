@@ -2,11 +2,13 @@
 
 import base64
 import os
+import signal
 import subprocess
 
 import pytest
 
 from boxes import skiff  # noqa: F401
+from mcp_stdio import Stdio
 from tools import tool
 from waiting import until
 
@@ -297,3 +299,61 @@ def test_hard_links_and_names_like_options_are_copies(skiff, project):
     skiff("apply", "box")
     assert contents(project)["b"] == contents(project)["-rf"] == "a\ny\n" and (project / "--help/...").exists()
     assert (project / "b").stat().st_nlink == 1
+
+
+@pytest.mark.parametrize("leave", ["stdin is closed", "SIGTERM"])
+def test_what_a_model_has_written_stays_after_its_client(skiff, project, leave):
+    client = Stdio(skiff, "--mount", project, driver="box")
+    told = client.begin()["instructions"]
+    (name,) = skiff.names()
+    skiff.users.add(skiff.record(name)["user"])
+    assert str(project) in told
+    for verb in ("changes", "apply"):
+        assert f"`skiff {verb} {name} --driver box`" in told, told
+    client.tool("run_command", command="echo its >> a; echo first > log")
+    client.tool("run_command", command="while :; do echo more >> log; done", background=True)
+    if leave == "SIGTERM":
+        client.process.send_signal(signal.SIGTERM)
+    err = client.end(143 if leave == "SIGTERM" else 0)[1]
+    assert f'sandbox "{name}" is kept: it has 2 changes to {project}.' in err, err
+    for verb in ("changes", "apply", "rm"):
+        assert f"`skiff {verb} {name} --driver box`" in err, err
+    assert skiff.json("ps", name)["state"] == "stopped" and not skiff.processes()
+    skiff("gc")
+    assert skiff("apply", name, "a")[0] == "M  a\n" and (project / "a").read_text() == "a\nits\n"
+    assert skiff("rm", name)[0] == f"{name}\n" and skiff.names() == []
+    assert not (project / "log").exists()
+
+
+def test_a_client_that_has_changed_nothing_leaves_no_sandbox(skiff, project):
+    for mount in (project, f"{project}:ro"):
+        client = Stdio(skiff, "--mount", mount, driver="box")
+        told = client.begin()["instructions"]
+        assert ("skiff apply" in told) == (mount == project)
+        skiff.users.add(skiff.record(skiff.names()[0])["user"])
+        # A file that is written and removed again is not a change.
+        client.tool("run_command", command="cat a; echo x > new; rm new; cp a b; mv b a")
+        assert "is kept" not in client.end()[1]
+        assert skiff.names() == []
+
+
+def test_changes_that_cannot_be_told_keep_the_sandbox(skiff, project):
+    client = Stdio(skiff, "--mount", project, driver="box")
+    client.begin()
+    (name,) = skiff.names()
+    skiff.users.add(skiff.record(name)["user"])
+    client.tool("run_command", command="echo its >> a")
+    project.rename(project.with_name("moved"))
+    err = client.end()[1]
+    assert f'sandbox "{name}" is kept: it has perhaps changes to {project}' in err, err
+    assert skiff.json("ps", name)["state"] == "stopped"
+
+
+def test_rm_drops_the_changes(skiff, project):
+    before = contents(project)
+    skiff.up("box", "--mount", project)
+    skiff.sh("echo its >> a; rm -r old; echo new > new")
+    assert skiff("rm", "box")[0] == "box\n"
+    assert contents(project) == before and skiff.names() == [] and not list(skiff.sandboxes.glob("*/root"))
+    skiff.up("box", "--mount", project)
+    assert changes(skiff) == [] and skiff.sh("ls") == "a\nold\nsub\ntool\n"

@@ -33,6 +33,8 @@ def test_limits_that_are_not_held_are_refused_with_the_ways_on(skiff):
         for word in (flag, "control groups", "as root", "--driver docker", f"leave out {flag}"):
             assert word in err, err
         assert skiff.names() == [] and not groups_of("box")
+    (said,) = [one for one in skiff.json("doctor")["items"] if one["what"] == "limits of memory and CPU"]
+    assert (said["passed"], said["offered"]) == (True, False) and "as root" in said["remedy"], said
     details = skiff.up("box")["details"]
     assert details["limits"] == "4096 processes; memory, CPU and disk are not limited"
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import time
 
@@ -37,6 +38,17 @@ def pastas(skiff):
 def reached(skiff, *hosts):
     skiff("cp", "-q", PROBE, "box:/tmp/outward.py")
     return json.loads(skiff("exec", "box", "--", "python3", "/tmp/outward.py", json.dumps(hosts))[0])
+
+
+def network_in_doctor(skiff, **options):
+    (found,) = [one for one in skiff.json("doctor", **options)["items"] if one["what"] == "--network open"]
+    return found
+
+
+def test_doctor_tries_the_network(skiff, outside):
+    said = network_in_doctor(skiff)
+    assert said["offered"] and said["detail"].startswith("by /"), said
+    assert not pastas(skiff) and not skiff.processes()
 
 
 def test_the_internet_is_reached_by_address_and_by_name(skiff, outside):
@@ -101,6 +113,10 @@ def test_what_is_missing_is_named(skiff, tmp_path):
         assert "/dev/net/tun" in err and "sudo" in err, err
         err = skiff("up", "box", "--network", "open", env={"PATH": "/nowhere"}, status=125)[1]
         assert "apt install passt" in err and "--network deny" in err, err
+        for path, remedy in ((os.environ["PATH"], "sudo modprobe tun"), ("/nowhere", "apt install passt")):
+            said = network_in_doctor(skiff, env={"PATH": path})
+            assert (said["passed"], said["offered"]) == (True, False) and remedy in said["remedy"], said
+        assert re.search(r"^--network open +not offered +pasta cannot open", skiff("doctor")[0], re.MULTILINE)
         assert skiff.names() == [] and not pastas(skiff)
     skiff.command = usual
 

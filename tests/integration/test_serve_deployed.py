@@ -32,7 +32,7 @@ def test_doctor_asks_the_server_that_is_named(serving):
     serving.key()
     server = serving.start()
     what = f"server at {server.url}"
-    assert checks(serving, "--url", server.url)[what] == {"what": what, "passed": True, "detail": "ready", "remedy": ""}
+    assert checks(serving, "--url", server.url)[what] == {"what": what, "passed": True, "offered": True, "detail": "ready", "remedy": ""}
     server.stop()
     found = checks(serving, "--url", server.url, status=125)[what]
     assert not found["passed"] and "kubectl get pods" in found["remedy"]

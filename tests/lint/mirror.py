@@ -39,6 +39,7 @@ TESTED_ELSEWHERE = {
     "container/console/console.cpp": "tests/integration/cli/test_console.py drives it through the real binaries",
     "container/console/own_host.cpp": "tests/integration/cli/test_console.py drives it through the real binaries",
     "container/console/page_files.cpp": "tests/clients/console uses the page in a browser",
+    "container/cli/commands/mcp/own_sandbox.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",
     "container/cli/commands/files/apply.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",
     "container/cli/commands/files/change_lines.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",
     "container/cli/commands/files/changes.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",

@@ -61,7 +61,7 @@ std::vector<Setting> PodFlags::rows() {
                     .environment = option.environment,
                     .target = target(option),
                     .value = option.value,
-                    .group = option.is_of_any_driver ? std::string_view{} : kGroup,
+                    .group = option.is_of_any_driver || option.is_of_machines ? std::string_view{} : kGroup,
                     .help = option.help,
                     .shown_default = option.shown_default,
                     .letter = option.letter});

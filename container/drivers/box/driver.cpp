@@ -143,13 +143,38 @@ Result<std::vector<HostMount>> parse_exposed(const std::vector<std::string>& tex
   return all;
 }
 
+/// What only those need who ask for it. The first line of `why` is the reason, and the others are ways on.
+Check not_offered(std::string what, const std::string& why) {
+  Check check{.what = std::move(what), .passed = true, .is_offered = false, .detail = why};
+  if (const std::size_t end = why.find('\n'); end != std::string::npos) {
+    check.detail.erase(end);
+    check.remedy = why.substr(why.find_first_not_of("\n ", end));
+  }
+  return check;
+}
+
+/// Asks the kernel and pasta whether a box can have a network.
+Task<Check> examine_network() {
+  constexpr const char* kWhat = "--network open";
+  auto pasta = box::pasta_arguments();
+  if (!pasta) co_return not_offered(kWhat, pasta.error().message);
+  std::string program = pasta->front();
+  auto tried = co_await box::try_box(kTrialPatience, std::move(*pasta));
+  if (!tried) co_return not_offered(kWhat, tried.error().message);
+  if (!*tried) co_return Check{.what = kWhat, .passed = true, .detail = "by " + program};
+  const box::Reason reason = box::explain_network(**tried);
+  co_return not_offered(kWhat, reason.why + "\n" + reason.remedy);
+}
+
 }  // namespace
 
 BoxDriver::BoxDriver(Executor executor, StateDirectory state) : HostDriver{"box", std::move(state)}, ports_{executor} {}
 
 std::string_view BoxDriver::notice() const noexcept {
-  return "a box shares this machine's kernel; it has a network only with --network open, limits of memory and CPU only "
-         "with --memory and --cpu, and no limit of disk space";
+  // People need it once: before there is any sandbox of this driver.
+  std::error_code ignored;
+  if (std::filesystem::exists(state().path() / name(), ignored)) return {};
+  return "a box shares this machine's kernel; it has a network with --network open alone";
 }
 
 Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
@@ -381,15 +406,11 @@ Task<std::vector<Check>> BoxDriver::examine() {
     namespaces.remedy = std::move(reason.remedy);
   }
   checks.push_back(std::move(namespaces));
-  // Only who asks for these limits needs them.
+  constexpr const char* kLimits = "limits of memory and CPU";
   const std::string not_limited = box::reason_against_groups();
-  checks.push_back({.what = "limits of memory and CPU",
-                    .passed = true,
-                    .detail = not_limited.empty() ? "by control groups" : "not offered: " + not_limited});
-  // Only --network open needs it.
-  const auto pasta = box::pasta_arguments();
-  std::string network = pasta ? "pasta: " + pasta->front() : pasta.error().message;
-  checks.push_back({.what = "network", .passed = true, .detail = network.substr(0, network.find('\n'))});
+  checks.push_back(not_limited.empty() ? Check{.what = kLimits, .passed = true, .detail = "by control groups"}
+                                       : not_offered(kLimits, not_limited));
+  if (checks[checks.size() - 2].passed) checks.push_back(co_await examine_network());
   const int landlock = kernel_features().landlock_abi;
   // The mounts protect files without it, too.
   checks.push_back({.what = "Landlock",

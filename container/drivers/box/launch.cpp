@@ -14,6 +14,7 @@
 
 #include "container/drivers/box/enter.hpp"
 #include "container/drivers/box/ids.hpp"
+#include "container/drivers/box/network/pasta.hpp"
 #include "container/host/state_directory.hpp"
 #include "protocol/net/address.hpp"
 
@@ -129,10 +130,12 @@ Result<StartedBox> start_box(Executor executor, int errors) {
                     std::move(input.first)};
 }
 
-Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit) {
+Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit, std::vector<std::string> pasta) {
   const Ids ids = new_ids();
   const Executor executor = co_await boost::asio::this_coro::executor;
   Handover given{.plan = create_trial(look_at_machine({}), ids.user, ids.group), .listeners = {}, .lock = {}};
+  if (!pasta.empty()) given.plan.barred = barred_prefixes();
+  given.plan.pasta = std::move(pasta);
   SKIFF_CO_TRY(auto started, start_box(executor, -1));
   SKIFF_CO_TRY_VOID(send_handover(started.input.get(), given));
   AgentLines lines{std::move(started.output), limit};

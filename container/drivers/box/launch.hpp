@@ -43,7 +43,9 @@ struct StartedBox {
 /// Starts `skiff box-init`. Its stderr is `errors` (-1: none).
 [[nodiscard]] Result<StartedBox> start_box(Executor executor, int errors);
 
-/// Asks the kernel whether this machine can have boxes: makes one without an agent. Returns nullopt if it can.
-[[nodiscard]] Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit);
+/// Asks the kernel whether this machine can have boxes: makes one without an agent, with a network if there are
+/// arguments of pasta. Returns nullopt if it can.
+[[nodiscard]] Task<Result<std::optional<Refusal>>> try_box(std::chrono::milliseconds limit,
+                                                           std::vector<std::string> pasta = {});
 
 }  // namespace skiff::container::box

@@ -63,11 +63,15 @@ class Doctor final : public Invocation {
     std::string remedies;
     bool all_passed = true;
     for (const Check& check : checks) {
-      items.push_back(
-          {{"what", check.what}, {"passed", check.passed}, {"detail", check.detail}, {"remedy", check.remedy}});
-      rows.push_back({check.what, check.passed ? "ok" : "FAILED", check.detail});
-      if (check.passed) continue;
-      all_passed = false;
+      items.push_back({{"what", check.what},
+                       {"passed", check.passed},
+                       {"offered", check.is_offered},
+                       {"detail", check.detail},
+                       {"remedy", check.remedy}});
+      const char* const word = !check.passed ? "FAILED" : check.is_offered ? "ok" : "not offered";
+      rows.push_back({check.what, word, check.detail});
+      all_passed = all_passed && check.passed;
+      if (check.passed && check.is_offered) continue;
       remedies += "\n" + check.what + ": " + check.remedy + "\n";
     }
     const nlohmann::json value{{"driver", driver->name()}, {"passed", all_passed}, {"items", std::move(items)}};

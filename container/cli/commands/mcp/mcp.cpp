@@ -13,6 +13,7 @@
 #include "base/async/finally.hpp"
 #include "base/async/with_timeout.hpp"
 #include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/mcp/own_sandbox.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/flags/spec_flags.hpp"
 #include "container/cli/output/output.hpp"
@@ -66,7 +67,9 @@ class Mcp final : public Invocation {
     };
     McpBridge bridge{context.executor(),
                      [&] { return is_given ? context.endpoint(name) : make(&context, driver, &spec); }, write,
-                     std::string{driver->name() == "local" ? kNotIsolated : ""}};
+                     driver->name() == "local" ? std::string{kNotIsolated}
+                     : is_given                ? std::string{}
+                                               : mount_notice(spec, context.options())};
     TaskGroup reading{context.executor()};
     auto serve = [&](this auto) -> Task<> {
       reading.spawn("stdin", read_on_thread(&pool, input, blocks, &read));
@@ -79,9 +82,7 @@ class Mcp final : public Invocation {
       input.interrupt();
       co_await reading.join();
       co_await bridge.close();
-      if (!made_) co_return;
-      auto removed = co_await driver->remove_if(made_->name, made_->id, {.patience = kUndoTime});
-      if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
+      if (made_) co_await remove_unless_changed(driver, *made_, &context.options());
     });
     if (!read && read.error().code != Errc::cancelled) co_return std::unexpected{std::move(read.error())};
     if (failure != 0) co_return std::unexpected{system_error(failure, "write to stdout")};
@@ -139,7 +140,9 @@ Command mcp_command() {
       .summary = "serve a sandbox over the Model Context Protocol, on stdin and stdout",
       .text =
           "Without NAME skiff creates a sandbox at the client's first message, and removes it when the client closes\n"
-          "stdin, or on a signal. With NAME it uses an existing sandbox and keeps it.\n"
+          "stdin, or on a signal. A sandbox that has changed something in the directory of --mount is stopped and\n"
+          "kept, so that `skiff apply` can take the changes; skiff says so on stderr, and the model knows it.\n"
+          "With NAME it uses an existing sandbox and keeps it.\n"
           "\n"
           "  skiff mcp config cursor   # prints the lines for a client's configuration",
       .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},

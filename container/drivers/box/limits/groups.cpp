@@ -193,8 +193,7 @@ std::string reason_against_groups() {
   const auto made = create_groups(name, {.memory_bytes = std::uint64_t{1} << 30U, .cpu_thousandths = 1000});
   (void)remove_groups(name);
   if (made) return {};
-  const std::string& message = made.error().message;
-  return message.substr(0, message.find('\n'));
+  return made.error().message;
 }
 
 }  // namespace skiff::container::box

@@ -45,17 +45,19 @@ The flags are passed on. Without a flag and without a cluster the sandbox is a [
 but what `--mount DIR` shows, and what they write there stays in the sandbox. With a kubeconfig it is a Pod; `--driver box` names the box. If this machine
 can make no box, `skiff mcp` answers the client with the reason and with what to do, and says it on stderr, too.
 
-**To keep what the model writes** below `--mount`, create the sandbox yourself: `skiff up work --mount ~/project`, and give the client `skiff mcp work`.
-Then `skiff changes work` shows the changes, and `skiff apply work` takes them. A sandbox that `skiff mcp` has created goes with its changes.
+**What the model writes** below `--mount` is yours to take: a sandbox with changes stays when the client leaves, stopped. `skiff mcp` names it on stderr, and has
+told the model in its instructions to name the commands to you: `skiff changes NAME` shows the changes, `skiff apply NAME` takes them, `skiff rm NAME` drops them.
+The client's next session has a new sandbox, which sees what you have taken. To go on in the same one, create it yourself: `skiff up work --mount ~/project`, and
+give the client `skiff mcp work`.
 
 **With `--driver local` the sandbox is not isolated**: what the model runs, runs on this machine as you, with your files, programs and network. `skiff mcp`
 says so to you on stderr, and to the model in its instructions.
 
 `skiff mcp` passes only notifications and the answers to the client's own requests on to the client. A sandbox cannot send it requests.
 
-`skiff mcp` creates a sandbox at the client's first message. It removes the sandbox when the client closes stdin, or on SIGTERM. `skiff mcp NAME`
+`skiff mcp` creates a sandbox at the client's first message. It removes a sandbox without changes when the client closes stdin, or on SIGTERM. `skiff mcp NAME`
 uses an existing sandbox and keeps it. The flags are those of `skiff up`: with `--driver pod --image python:3.12` the sandbox is a Pod in the
-current cluster. If skiff is killed with SIGKILL, the sandbox ends by itself 5 minutes later (`--idle-ttl`).
+current cluster. If skiff is killed with SIGKILL, the sandbox ends by itself 5 minutes later (`--idle-ttl`). Its changes stay until `skiff rm` or `skiff gc`.
 
 ## Over HTTP
 
