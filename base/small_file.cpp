@@ -4,19 +4,35 @@
 #include <openssl/crypto.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/unique_fd.hpp"
 
 namespace skiff {
+namespace {
+
+/// Most files are shorter than this. Room for the longest ones would cost its pages for each of them.
+constexpr std::size_t kFirstRoom = 4096;
+
+/// Makes room for more bytes, at most `most`. A string that grows by itself leaves copies behind that are never wiped.
+void enlarge(std::string& text, std::size_t most) {
+  std::string larger(std::min(most, text.size() * 4), '\0');
+  text.copy(larger.data(), text.size());
+  wipe(text);
+  text = std::move(larger);
+}
+
+}  // namespace
 
 Result<std::string> read_small_file(const std::string& path, std::size_t most) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
   if (!file) return std::unexpected{system_error(errno, "open \"" + path + "\"")};
-  // Allocate once: a growing string would leave copies behind that are never wiped.
-  std::string text(most + 1, '\0');
+  std::string text(std::min(most + 1, kFirstRoom), '\0');
   std::size_t size = 0;
-  while (size < text.size()) {
+  while (size <= most) {
+    if (size == text.size()) enlarge(text, most + 1);
     const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
     if (got == 0) break;
     if (got > 0) {

@@ -27,6 +27,18 @@ class Boxes:
         took.sort()
         return {"p50_ms": statistics.median(took), "p90_ms": took[len(took) * 9 // 10]}
 
+    def bare(self) -> dict:
+        """Times what no box can do without: the namespaces, a /proc, and a program that runs in them."""
+        command = [self.folder.installed("unshare"), "-Urmpifnu", "--mount-proc", "--fork", "true"]
+        took = []
+        for _ in range(self.count):
+            started = time.perf_counter()
+            if subprocess.run(command, capture_output=True).returncode != 0:
+                raise Absent("unshare makes no namespaces here")
+            took.append((time.perf_counter() - started) * 1e3)
+        took.sort()
+        return {"p50_ms": statistics.median(took), "p90_ms": took[len(took) * 9 // 10]}
+
     def at_once(self, driver: str) -> dict:
         """Times as many processes of `skiff up` at the same time, until the last has ended."""
         started = time.perf_counter()

@@ -314,6 +314,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     }
     boxes = Boxes(folder, effort.starts)
     groups["box"] = {
+        "unshare.true": boxes.bare,
         "local.up": at(boxes.up, "local"),
         "box.up": at(boxes.up, "box"),
         "local.at-once": at(boxes.at_once, "local"),

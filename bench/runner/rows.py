@@ -199,6 +199,7 @@ def all_rows() -> list[Row]:
         figure("box", "`skiff up --driver box`, until it answers, p50", "ms", ("box.up", "p50_ms"), 30,
                yardstick=("local.up", "p50_ms"), against="`--driver local`"),
         figure("box", "the same, p90", "ms", ("box.up", "p90_ms"), yardstick=("local.up", "p90_ms"), against="`--driver local`"),
+        figure("box", "the namespaces alone, p50", "ms", ("unshare.true", "p50_ms")),
         figure("box", "50 of it at once: the last is up", "ms", ("box.at-once", "all_ms"), 1000,
                yardstick=("local.at-once", "all_ms"), against="`--driver local`"),
     ]

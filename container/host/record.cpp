@@ -57,7 +57,8 @@ Result<> HostRecords::save(const HostRecord& record) const {
                 "the record of \"" + record.name + "\" would take " + std::to_string(text.size() / 1024 + 1) +
                     " KiB, and no reader takes more than " + std::to_string(kLongestRecord / 1024));
   }
-  return write_private_file(record_file(record.name), text);
+  // Nobody was told of a sandbox that is half made, and its processes would not outlive a loss of power.
+  return write_private_file(record_file(record.name), text, record.half_made ? Durable::no : Durable::yes);
 }
 
 bool is_damage(const Error& error) noexcept {

@@ -134,13 +134,15 @@ Result<> write_all(int fd, std::string_view text, const files::path& path) {
 }
 
 /// Creates a file beside `path` that contains `text`.
-Result<files::path> write_beside(const files::path& path, std::string_view text) {
+Result<files::path> write_beside(const files::path& path, std::string_view text, Durable durable = Durable::yes) {
   files::path temporary = path;
   temporary += "." + new_id("tmp");
   const UniqueFd file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
   if (!file) return std::unexpected{system_error(errno, "create " + shown(temporary))};
   auto written = write_all(file.get(), text, temporary);
-  if (written && ::fsync(file.get()) != 0) written = std::unexpected{system_error(errno, "write " + shown(temporary))};
+  if (written && durable == Durable::yes && ::fsync(file.get()) != 0) {
+    written = std::unexpected{system_error(errno, "write " + shown(temporary))};
+  }
   if (!written) {
     ::unlink(temporary.c_str());
     return std::unexpected{std::move(written.error())};
@@ -227,8 +229,8 @@ Result<SigningKey> StateDirectory::signing_key() const {
   return key;
 }
 
-Result<> write_private_file(const files::path& path, std::string_view text) {
-  SKIFF_TRY(auto temporary, write_beside(path, text));
+Result<> write_private_file(const files::path& path, std::string_view text, Durable durable) {
+  SKIFF_TRY(auto temporary, write_beside(path, text, durable));
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     auto error = system_error(errno, "replace " + shown(path));
     ::unlink(temporary.c_str());

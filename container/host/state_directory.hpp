@@ -30,8 +30,12 @@ class StateDirectory {
   std::filesystem::path path_;
 };
 
+/// Whether a file is on the disk when its writer goes on. Without that a loss of power may leave an empty file.
+enum class Durable : bool { no, yes };
+
 /// Replaces the file as a whole (a temporary name, rename(2)), mode 0600.
-[[nodiscard]] Result<> write_private_file(const std::filesystem::path& path, std::string_view text);
+[[nodiscard]] Result<> write_private_file(const std::filesystem::path& path, std::string_view text,
+                                          Durable durable = Durable::yes);
 
 /// Creates a directory with mode 0700. `already_exists` if there is one.
 [[nodiscard]] Result<> create_private_directory(const std::filesystem::path& path);

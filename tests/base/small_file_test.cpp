@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "tests/support/temporary_directory.hpp"
@@ -17,6 +18,20 @@ TEST(SmallFile, IsReadWholeUpToItsLimit) {
   const auto larger = read_small_file(path, 3);
   ASSERT_FALSE(larger.has_value());
   EXPECT_EQ(larger.error().code, Errc::invalid_field);
+}
+
+TEST(SmallFile, IsReadWholeWhateverRoomItTakes) {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() / "file";
+  for (const auto size : std::to_array<std::size_t>({0, 1, 4095, 4096, 4097, 16'383, 16'384, 16'385, 100'000})) {
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) text += static_cast<char>('a' + i % 23);
+    std::ofstream{path, std::ios::trunc} << text;
+    for (const std::size_t most : {size, size + 1, std::size_t{4} << 20U}) {
+      EXPECT_EQ(read_small_file(path, most).value(), text) << size << " of " << most;
+    }
+    if (size > 0) EXPECT_FALSE(read_small_file(path, size - 1).has_value()) << size;
+  }
 }
 
 TEST(SmallFile, SaysWhichFileIsMissing) {
