@@ -8,17 +8,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <vector>
 
 #include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
 #include "container/drivers/box/filter.hpp"
+#include "container/drivers/box/support.hpp"
 
 namespace skiff::container::box {
 namespace {
@@ -65,15 +64,6 @@ bool allow_beneath(int ruleset, const char* path, std::uint64_t rights) {
   if (!directory && errno == ENOENT) return true;
   const BeneathRule rule{.allowed = rights, .directory = directory.get()};
   return directory && ::syscall(SYS_landlock_add_rule, ruleset, kRuleOfPath, &rule, 0) == 0;
-}
-
-/// The kernel's version as MAJOR * 1000 + MINOR.
-int kernel_version() noexcept {
-  utsname name{};
-  if (::uname(&name) != 0) return 0;
-  char* end = nullptr;
-  const auto major = static_cast<int>(std::strtol(name.release, &end, 10));
-  return major * 1000 + (*end == '.' ? static_cast<int>(std::strtol(end + 1, nullptr, 10)) : 0);
 }
 
 /// Lowers a limit, for good, to `most` or to a part of what we have, whichever is less.

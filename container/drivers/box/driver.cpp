@@ -124,6 +124,7 @@ Result<HostMount> parse_mount(std::string text, const std::filesystem::path& sta
 Result<std::vector<HostMount>> parse_exposed(const std::vector<std::string>& texts,
                                              const std::filesystem::path& state) {
   std::vector<HostMount> all;
+  if (texts.empty()) return all;
   std::vector<std::string> taken = box::paths_of_each_box();
   for (const std::string& text : texts) {
     SKIFF_TRY(auto mount, find_directory("--expose", text, state));
@@ -189,7 +190,7 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   }
   if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
-  SKIFF_TRY(record.limits, box::parse_limits(spec, box::look_around().kernel));
+  SKIFF_TRY(record.limits, box::parse_limits(spec, box::kernel_version()));
   for (auto member : {&PodOptions::cpu, &PodOptions::memory, &PodOptions::disk}) rest.*member = PodOptions{}.*member;
   SKIFF_TRY_VOID(refuse_pod_options(rest, name()));
   const box::Ids ids = box::new_ids();

@@ -169,13 +169,16 @@ Circumstances look_around() {
   here.apparmor_restricts = kernel_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1U;
   here.most_namespaces = kernel_number("/proc/sys/user/max_user_namespaces");
   here.userns_clone = kernel_number("/proc/sys/kernel/unprivileged_userns_clone");
-  utsname name{};
-  if (::uname(&name) == 0) {
-    char* end = nullptr;
-    here.kernel = static_cast<int>(std::strtol(name.release, &end, 10)) * 1000;
-    if (*end == '.') here.kernel += static_cast<int>(std::strtol(end + 1, nullptr, 10));
-  }
+  here.kernel = kernel_version();
   return here;
+}
+
+int kernel_version() noexcept {
+  utsname name{};
+  if (::uname(&name) != 0) return 0;
+  char* end = nullptr;
+  const auto major = static_cast<int>(std::strtol(name.release, &end, 10));
+  return major * 1000 + (*end == '.' ? static_cast<int>(std::strtol(end + 1, nullptr, 10)) : 0);
 }
 
 Reason explain(const Refusal& refusal, const Circumstances& here) {

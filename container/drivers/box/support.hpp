@@ -17,10 +17,12 @@ struct Circumstances {
   bool apparmor_restricts = false;               ///< kernel.apparmor_restrict_unprivileged_userns=1
   std::optional<std::uint64_t> most_namespaces;  ///< user.max_user_namespaces
   std::optional<std::uint64_t> userns_clone;     ///< kernel.unprivileged_userns_clone of Debian's older kernels
-  int kernel = 0;                                ///< version as MAJOR * 1000 + MINOR
+  int kernel = 0;                                ///< as `kernel_version` says
 };
 
 [[nodiscard]] Circumstances look_around();
+/// The kernel's version as MAJOR * 1000 + MINOR; 0 if it is unknown.
+[[nodiscard]] int kernel_version() noexcept;
 
 /// Why no box can be made, and what to do about it.
 struct Reason {
