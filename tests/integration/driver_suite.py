@@ -1,11 +1,14 @@
 """The suites of this machine run with the driver local. With SKIFF_TEST_DRIVER=box they run with boxes: as an ordinary user, to
-whom the files of a box belong, and without the tests that are about something else."""
+whom the files of a box belong. With SKIFF_SUITE=podman or docker they run with containers of that command line. Tests that are
+about something else are left out."""
 
 import contextlib
 import fnmatch
 import os
 import stat
 import tempfile
+
+import pytest
 
 import boxes
 from launcher import DRIVER
@@ -32,6 +35,27 @@ NOT_WITH_BOX = {
     "cli/test_up.py::test_up_prints_the_free_port_of_each_dialect": "ports of dialects are sockets (test_box.py)",
     "cli/test_up.py::test_two_sandboxes_on_one_machine_have_different_dialect_ports": "ports of dialects are sockets (test_box.py)",
     "cli/test_up.py::test_a_sandbox_speaks_its_dialect_when_it_starts_again": "ports of dialects are sockets (test_box.py)",
+}
+
+
+#: The same for the containers of an engine, where they count as not run.
+NO_PORTS = "ports of dialects are not published (test_docker.py)"
+OTHER_MACHINE = "a container does not see this machine's servers and directories"
+NOT_WITH_ENGINE = {
+    "cli/test_command_line.py::test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it[[]words5]": "containers have a network",
+    "cli/test_cp.py::test_a_file_that_is_a_mount_gets_other_contents[[]in]": "a container does not see this machine's new mounts",
+    "cli/test_doctor.py::test_the_doctors_advice_helps_where_there_is_no_skiffd": "its PATH has no engine (test_docker.py)",
+    "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff cp f.txt*": "a container has the path",
+    "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff cp web:/etc*": "a container has the path",
+    "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff run web --image=nginx -- true]": "containers have an image",
+    "cli/test_everyday_lines.py::test_a_command_of_another_user_needs_an_agent_that_may": "a container has one user",
+    "cli/test_files_session.py::test_sessions_are_made_used_listed_and_removed": OTHER_MACHINE,
+    "cli/test_forward.py::test_ports_are_forwarded*": OTHER_MACHINE,
+    "cli/test_logs.py::test_logs_of_the_agent_are_those_of_the_sandbox": "its log is the engine's (test_docker.py)",
+    "cli/test_mcp.py::test_the_model_is_told_that_the_users_own_machine_is_not_isolated": "it is isolated",
+    "cli/test_up.py::test_up_prints_the_free_port_of_each_dialect": NO_PORTS,
+    "cli/test_up.py::test_two_sandboxes_on_one_machine_have_different_dialect_ports": NO_PORTS,
+    "cli/test_up.py::test_a_sandbox_speaks_its_dialect_when_it_starts_again": NO_PORTS,
 }
 
 _ordinary = contextlib.ExitStack()
@@ -65,7 +89,13 @@ def be_again():
 
 
 def choose(config, items):
-    """Leaves out what is not about boxes."""
+    """Leaves out what is not about the suite's driver."""
+    if DRIVER == "docker":
+        for item in items:
+            for pattern, reason in NOT_WITH_ENGINE.items():
+                if fnmatch.fnmatchcase(_name(item), pattern):
+                    item.add_marker(pytest.mark.skip(reason=f"with an engine: {reason}"))
+        return
     if DRIVER != "box":
         return
     left = [item for item in items if any(fnmatch.fnmatchcase(_name(item), pattern) for pattern in NOT_WITH_BOX)]

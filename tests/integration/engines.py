@@ -5,6 +5,7 @@ it is on the machine. Images are made here, without a registry."""
 
 import contextlib
 import ctypes
+import json
 import os
 import pathlib
 import resource
@@ -15,7 +16,8 @@ import tempfile
 
 import pytest
 
-from launcher import Skiff
+import proc
+from launcher import ENGINE, Skiff
 from waiting import until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kubernetes/cluster"))
@@ -127,6 +129,8 @@ class EngineSkiff(Skiff):
         super().__init__(folder)
         self.podman, self.variables = podman, {**podman.variables, **variables}
         self.sandboxes = self.state / "skiff/docker"
+        self.others = {}
+        self.others = self.containers()
 
     def environment(self, **more):
         return super().environment(**{"SKIFF_DRIVER": "docker", "SKIFF_IMAGE": IMAGE, **self.variables, **more})
@@ -137,16 +141,21 @@ class EngineSkiff(Skiff):
 
     def root(self, name="box"):
         """The working directory of a container that runs, as the machine sees it."""
-        return pathlib.Path(f"/proc/{self.record(name)['pid']}/root/workspace")
+        file = self.sandboxes / name / "record.json"
+        pid = json.loads(file.read_text())["pid"] if file.exists() else 0
+        return pathlib.Path(f"/proc/{pid}/root/workspace")
 
     def containers(self):
-        """{id: name} of all containers of the engine."""
+        """{id: name} of the engine's containers, but for those that were there before this launcher."""
         lines = self.podman("ps", "--all", "--no-trunc", "--format", "{{.ID}} {{.Names}}").splitlines()
-        return dict(line.split() for line in lines)
+        return {id: name for id, name in map(str.split, lines) if id not in self.others}
 
     def processes(self):
-        running = self.podman("ps", "--no-trunc", "--format", "{{.ID}} {{.Names}}").splitlines()
-        return {**super().processes(), **dict(line.split() for line in running)}
+        """The processes of all containers, and others that belong to the launcher's directories but for the engine's monitors."""
+        running = map(str.split, self.podman("ps", "--no-trunc", "--format", "{{.ID}} {{.Pid}}").splitlines())
+        firsts = [pid for id, pid in running if id not in self.others]
+        inside = {pid: proc.command_line(pid) for pid in proc.in_pid_namespaces_of(firsts)}
+        return {pid: line for pid, line in super().processes().items() if "/conmon " not in line} | inside
 
     def finish(self):
         super().finish()
@@ -157,6 +166,13 @@ def launcher(engine, folder, request):
     """A launcher of the engine's containers, by podman's or docker's command line."""
     variables = request.getfixturevalue("by_docker") if engine == "docker" else {"SKIFF_ENGINE": "podman"}
     return EngineSkiff(folder, request.getfixturevalue("podman"), variables)
+
+
+def suite_launcher(request, folder):
+    """The one of the suites of this machine. Their tests make files as root: its agents are root of an image, too. Some run Python."""
+    one = launcher(ENGINE, folder, request)
+    one.variables |= {"SKIFF_RUN_AS": "image", "SKIFF_IMAGE": PYTHON}
+    return one
 
 
 @pytest.fixture(params=os.environ.get("SKIFF_ENGINES", "podman,docker").split(","))

@@ -1,5 +1,6 @@
 """Fixtures of the integration tests and the attacks. SKIFFD is the binary; what SKIFFD_WRAPPER holds goes before it."""
 
+import functools
 import os
 import pathlib
 import tempfile
@@ -13,7 +14,7 @@ import not_run
 import watchdogs
 from agent import Agent, binary
 from engines import by_docker, podman  # noqa: F401
-from launcher import DRIVER, Skiff
+from launcher import DRIVER, ENGINE, Skiff
 from serving import Serving
 from stateful import SHELLS, Shell, shell_paths
 
@@ -98,12 +99,17 @@ def agent(start_agent):
     return start_agent()
 
 
-@pytest.fixture
-def skiff(tmp_path, request):
-    """The launcher, with a home of its own; with the driver docker if SKIFF_SUITE names its engine."""
+@pytest.fixture(scope="session")
+def make_skiff(request):
+    """A function that makes a launcher, with the suite's driver and a home in a directory."""
     need_driver()
-    engine = os.environ.get("SKIFF_SUITE")
-    client = engines.launcher(engine, tmp_path, request) if engine else Skiff(tmp_path)
+    return functools.partial(engines.suite_launcher, request) if ENGINE else Skiff
+
+
+@pytest.fixture
+def skiff(make_skiff, tmp_path):
+    """The launcher, with a home of its own."""
+    client = make_skiff(tmp_path)
     yield client
     client.finish()
 

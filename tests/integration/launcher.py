@@ -9,10 +9,14 @@ import proc
 from agent import environment
 
 
-#: The driver with which the suites of this machine run: local, or box where tests/CMakeLists.txt says so.
-DRIVER = os.environ.get("SKIFF_TEST_DRIVER", "local")
+#: The command line of an engine, podman or docker, with whose containers the suites of this machine run; None: without one.
+ENGINE = os.environ.get("SKIFF_SUITE")
+#: The driver with which they run: local, or another one where tests/CMakeLists.txt says so.
+DRIVER = "docker" if ENGINE else os.environ.get("SKIFF_TEST_DRIVER", "local")
+#: What it says of an image that it can't have.
+NO_IMAGE = "name an image that the engine has" if DRIVER == "docker" else "takes no image"
 #: What it says of itself before people rely on it.
-NOTICE = {"local": "the local driver does not isolate", "box": "shares this machine's kernel"}[DRIVER]
+NOTICE = "the local driver does not isolate" if DRIVER == "local" else "shares this machine's kernel"
 
 
 class Skiff:

@@ -68,6 +68,18 @@ def with_mounts_of(folder):
     return found
 
 
+def in_pid_namespaces_of(firsts):
+    """The live processes that are in the pid namespace of one of these processes."""
+    def namespace(pid):
+        try:
+            return os.readlink(f"/proc/{pid}/ns/pid")
+        except OSError:
+            return None  # it has ended
+
+    wanted = {namespace(pid) for pid in firsts} - {None}
+    return [pid for pid in pids() if namespace(pid) in wanted and alive(pid)]
+
+
 def thread_names(pid):
     names = []
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():

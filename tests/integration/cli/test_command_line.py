@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from launcher import DRIVER
+from launcher import DRIVER, NO_IMAGE
 from terminal import Terminal, ended
 
 
@@ -100,7 +100,7 @@ def test_errors_of_the_command_line_say_what_to_do(skiff):
     assert "no command" in skiff("upp", status=125)[1]
     assert "usage: skiff exec" in skiff("exec", "box", status=125)[1]
     assert "there is no sandbox" in skiff("exec", "box", "--", "true", status=125)[1]
-    assert "takes no image" in skiff("run", "echo", "hello", status=125)[1]
+    assert NO_IMAGE in skiff("run", "echo", "hello", status=125)[1]
 
 
 @pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("up", "box", "--dry-run=client"), ("run", "--dry-run", "--", "true"),

@@ -267,7 +267,7 @@ def test_cp_names_what_it_can_not_read_and_copies_the_rest(skiff, box):
     lesser = [tool("setpriv"), "--bounding-set=-all", "--inh-caps=-all", "--"] if os.geteuid() == 0 else []
     if lesser:
         # Root without its rights: files of root's own that nobody may read.
-        skiff.command = [*lesser, *skiff.command]
+        usual, skiff.command = skiff.command, [*lesser, *skiff.command]
     done = skiff.start("cp", "tree", "box:tree")
     out, err = done.communicate(timeout=60)
     (tree / "a/shut").chmod(0o755)
@@ -279,6 +279,8 @@ def test_cp_names_what_it_can_not_read_and_copies_the_rest(skiff, box):
     done = skiff.start("cp", "-o", "json", "tree/a/secret", "tree/z", "box:single")
     out, err = done.communicate(timeout=60)
     assert done.returncode == 125 and b'open "tree/a/secret": Permission denied' in err and (skiff.root() / "single/z").exists()
+    if lesser:
+        skiff.command = usual
 
 
 class Slow:

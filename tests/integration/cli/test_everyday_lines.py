@@ -10,7 +10,7 @@ import shlex
 
 import pytest
 
-from launcher import DRIVER, Skiff
+from launcher import DRIVER, NO_IMAGE
 from waiting import until
 
 #: The user of the agents, as their commands name it.
@@ -31,9 +31,9 @@ def made(skiff):
 
 
 @pytest.fixture(scope="module")
-def looked_at(tmp_path_factory):
+def looked_at(make_skiff, tmp_path_factory):
     """A sandbox that nobody changes."""
-    client = Skiff(tmp_path_factory.mktemp("lines"))
+    client = make_skiff(tmp_path_factory.mktemp("lines"))
     root = made(client).root("web")
     (root / "sub").mkdir()
     (root / "there.txt").write_text("there\n")
@@ -63,7 +63,7 @@ LOOK = {  # the line -> what it prints
     "skiff exec web ls": "sub",
     "skiff exec -i web -- sh -c 'echo hi'": "hi\n",
     "skiff exec -w sub -e A=b web sh -c 'basename $PWD; echo $A'": "sub\nb\n",
-    "skiff exec --workdir sub web pwd": "/workspace/sub\n" if DRIVER == "box" else "/web/root/sub\n",
+    "skiff exec --workdir sub web pwd": "/web/root/sub\n" if DRIVER == "local" else "/workspace/sub\n",
     f"skiff exec -u {AGENTS_USER} web id -un": f"{AGENTS_USER}\n",
     "skiff cp f.txt web:copied.txt": "",
     "skiff cp web:there.txt g.txt": "",
@@ -200,7 +200,7 @@ def test_a_command_of_its_own_is_run_as_docker_runs_it(skiff):
     assert typed(skiff, "skiff run -q --rm -- echo hi")[0] == "hi\n"
     assert typed(skiff, "skiff run -q -i --rm -- cat", typed=b"hello\n")[0] == "hello\n"
     assert typed(skiff, "skiff run -q --rm -e FOO=bar -e BAZ -- sh -c 'echo $FOO $BAZ'", env={"BAZ": "qux"})[0] == "bar qux\n"
-    assert "takes no image" in typed(skiff, "skiff run --rm alpine echo hi", status=125)[1]
+    assert NO_IMAGE in typed(skiff, "skiff run --rm alpine echo hi", status=125)[1]
 
 
 RUNS = {  # the line -> what its container is like

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from launcher import Skiff
 from speaking import in_place_of_the_agent, speaking
 from terminal import Terminal
 from waiting import until
@@ -20,11 +19,9 @@ RAW = [b"\033", b"\007", b"\r", b"\x7f", "\u009b".encode(), "\u202e".encode()]
 
 
 @pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    client.up()
-    yield client
-    client.finish()
+def skiff(skiff):
+    skiff.up()
+    return skiff
 
 
 def both(skiff, *words, status=0):

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from launcher import DRIVER
+from launcher import DRIVER, NO_IMAGE
 from waiting import until
 
 
@@ -19,9 +19,9 @@ def test_run_keeps_the_sandbox_if_asked_to(skiff):
     assert skiff("exec", "kept", "--", "cat", "file")[0] == "x\n"
 
 
-def test_run_takes_no_image_with_the_local_driver(skiff):
+def test_run_takes_no_image_that_the_driver_cannot_have(skiff):
     err = skiff("run", "alpine", "--", "true", status=125)[1]
-    assert "takes no image" in err and "alpine" in err
+    assert NO_IMAGE in err and "alpine" in err
     assert skiff.names() == []
 
 
