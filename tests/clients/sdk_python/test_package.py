@@ -13,10 +13,12 @@ import pytest
 import sync_faces
 from client_fixtures import check
 from conftest import HERE, MODULES, PACKAGE, sdk_python
+from debian_python import debian_python
 from installed import all_versions, node, node_modules, python_of
 
 PAGE = HERE.parents[2] / "docs/sdk-python.md"
 OLDER_AND_NEWER = ("3.10", "3.12", "3.13", "3.14")
+OF_DEBIAN = "3.14"
 
 
 def run(command, directory, **variables):
@@ -112,22 +114,28 @@ def test_the_wheel_installs_into_an_empty_environment(wheel, tmp_path, agent):
 
 
 def other_pythons():
-    """The interpreters of other versions that this machine has, on the PATH or by pyenv: {version: path}."""
+    """Interpreters of other versions: those of this machine, on the PATH or by pyenv, and one of Debian's. {version: path}"""
     found = {}
     for version in OLDER_AND_NEWER:
         candidates = [shutil.which(f"python{version}"), *(pathlib.Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/python3")]
         works = [path for path in candidates if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0]
         found.update({version: works[0]} if works else {})
-    return found
+    return {OF_DEBIAN: debian_python(OF_DEBIAN), **found}
 
 
 @pytest.mark.parametrize("version", OLDER_AND_NEWER)
 def test_another_version_of_python(version, outcome, agent, tmp_path):
     if not all_versions() or version not in other_pythons():
         pytest.skip("at night, where the machine has it")
-    run([other_pythons()[version], "-m", "venv", tmp_path / "venv"], tmp_path)
-    python = tmp_path / "venv/bin/python"
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", HERE / "sdk.txt"], tmp_path)
+    python, venv = other_pythons()[version], tmp_path / "venv"
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", HERE / "sdk.txt"]
+    if subprocess.run([python, "-c", "import ensurepip"], capture_output=True).returncode == 0:
+        run([python, "-m", "venv", venv], tmp_path)
+        run([venv / "bin/python", *install], tmp_path)
+    else:  # Debian's
+        run([python, "-m", "venv", "--without-pip", venv], tmp_path)
+        run(["/usr/bin/python3", *install, "--root-user-action", "ignore", "--python-version", version, "--only-binary", ":all:",
+             "--target", next(venv.glob("lib/python3*/site-packages"))], tmp_path)
     host = {"SKIFF_URL": agent.url, "SKIFF_TOKEN": agent.token}
     for faces in ("asynchronous", "synchronous"):
-        check(outcome("box_cases.py", host, faces, python=python), 18)
+        check(outcome("box_cases.py", host, faces, python=venv / "bin/python"), 18)
