@@ -37,10 +37,8 @@ NOT_WITH_BOX = {
     "cli/test_up.py::test_a_sandbox_speaks_its_dialect_when_it_starts_again": "ports of dialects are sockets (test_box.py)",
 }
 
-
 #: The same for the containers of an engine, where they count as not run.
 NO_PORTS = "ports of dialects are not published (test_docker.py)"
-OTHER_MACHINE = "a container does not see this machine's servers and directories"
 NOT_WITH_ENGINE = {
     "cli/test_command_line.py::test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it[[]words5]": "containers have a network",
     "cli/test_cp.py::test_a_file_that_is_a_mount_gets_other_contents[[]in]": "a container does not see this machine's new mounts",
@@ -49,8 +47,7 @@ NOT_WITH_ENGINE = {
     "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff cp web:/etc*": "a container has the path",
     "cli/test_everyday_lines.py::test_a_line_that_skiff_writes_differently_says_how[[]skiff run web --image=nginx -- true]": "containers have an image",
     "cli/test_everyday_lines.py::test_a_command_of_another_user_needs_an_agent_that_may": "a container has one user",
-    "cli/test_files_session.py::test_sessions_are_made_used_listed_and_removed": OTHER_MACHINE,
-    "cli/test_forward.py::test_ports_are_forwarded*": OTHER_MACHINE,
+    "cli/test_files_session.py::test_sessions_are_made_used_listed_and_removed": "its extra roots are directories of this machine",
     "cli/test_logs.py::test_logs_of_the_agent_are_those_of_the_sandbox": "its log is the engine's (test_docker.py)",
     "cli/test_mcp.py::test_the_model_is_told_that_the_users_own_machine_is_not_isolated": "it is isolated",
     "cli/test_up.py::test_up_prints_the_free_port_of_each_dialect": NO_PORTS,
