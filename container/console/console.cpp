@@ -23,6 +23,9 @@ constexpr std::string_view kAgentPort = "7070";
 constexpr std::string_view kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// For pages without scripts, which have their style in them.
+constexpr std::string_view kTextPolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// For all other answers: data for the page's script, which is never a document.
 constexpr std::string_view kDataPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox";
 /// Fields with credentials, and fields that name a destination. The page needs none of them.
@@ -51,10 +54,13 @@ HttpResponse problem(const HttpRequest& request, const Error& error) {
   if (!protocol::prefers_page(request)) return answer;
   const unsigned status = answer.status;
   const bool has_no_session = error.code == Errc::unauthenticated;
-  return protocol::page_answer(status,
-                               {.title = has_no_session ? "You need a new link" : "This is not a page of the console",
-                                .paragraphs = {error.message + "."},
-                                .links = {{"/", "The console, if it is open in this browser"}}});
+  auto page = protocol::page_answer(
+      status, {.title = has_no_session ? "You need a new link" : "This is not a page of the console",
+               .paragraphs = {error.message + "."},
+               .links = {{"/", "The console, if it is open in this browser"}}});
+  page.headers.set("Content-Security-Policy", kTextPolicy);
+  page.headers.set("X-Frame-Options", "DENY");
+  return page;
 }
 
 }  // namespace

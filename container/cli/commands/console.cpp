@@ -33,6 +33,10 @@ class ConsoleCommand final : public Invocation {
     std::string name = arguments.words.empty() ? std::string{} : std::move(arguments.words.front());
     // A mistake in the name is told here, and not in the browser.
     if (!name.empty()) SKIFF_CO_TRY_VOID(co_await driver->get(name));
+    // The gateway signs a token for each way to an agent.
+    if (driver->name() == "direct") {
+      SKIFF_CO_TRY_VOID(co_await driver->endpoint(name, {.scope = "read exec", .lifetime = std::chrono::hours{1}}));
+    }
     SKIFF_CO_TRY(auto address, protocol::Address::parse("127.0.0.1:0"));
     SKIFF_CO_TRY(auto listener,
                  protocol::Listener::open(context.executor(), address, protocol::any_address(address, {&address, 1})));

@@ -4,6 +4,6 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "integration/cli")]
+sys.path[:0] = [str(HERE.parent)]
 
 from client_fixtures import *  # noqa: E402,F403

@@ -1,11 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { answerCommand, type Command, killCommand, listCommands, type Refusal, TERMINAL_PREFIX } from "./api";
+import { answerCommand, type Command, killCommand, listCommands, type Refusal, showCommand, TERMINAL_PREFIX } from "./api";
 import { Trouble } from "./messages";
 import { Screen } from "./screen";
 import { age, span } from "./times";
 
 const BETWEEN_LOOKS = 1_500;
+const MOST_LOOKED_AT = 20;
 
 export function howItEnded(command: Command): string {
   if (command.cause === "spawn_failed") return `could not start: ${command.error?.message ?? ""}`;
@@ -25,6 +26,15 @@ export function howItEnded(command: Command): string {
 }
 
 const lineOf = (command: Command) => command.command ?? (command.argv ?? []).join(" ");
+
+/** The newest first. Whether a command waits for input is told of one at a time, so the newest ones are looked at. */
+async function commandsOf(sandbox: string): Promise<Command[]> {
+  const found = (await listCommands(sandbox)).filter(({ id }) => !id.startsWith(TERMINAL_PREFIX));
+  found.sort((a, b) => b.started_at.localeCompare(a.started_at));
+  const mayWait = found.filter(({ state, stdin }) => state === "running" && stdin.open).slice(0, MOST_LOOKED_AT);
+  const looked = await Promise.all(mayWait.map((one) => showCommand(sandbox, one.id).catch(() => one)));
+  return found.map((one) => looked.find(({ id }) => id === one.id) ?? one);
+}
 
 function Answer({ sandbox, id }: { sandbox: string; id: string }) {
   const [text, setText] = useState("");
@@ -105,8 +115,7 @@ export function Commands({ sandbox }: { sandbox: string }) {
     let timer = 0;
     const look = async () => {
       try {
-        const found = (await listCommands(sandbox)).filter(({ id }) => !id.startsWith(TERMINAL_PREFIX));
-        found.sort((a, b) => b.started_at.localeCompare(a.started_at));
+        const found = await commandsOf(sandbox);
         if (isGone) return;
         setAll(found);
         setTrouble(undefined);
@@ -149,6 +158,7 @@ export function Commands({ sandbox }: { sandbox: string }) {
           ))}
         </ul>
       )}
+      {all && all.length > 0 && !current && <p class="faint">Choose a command to see its output.</p>}
       {current && <Details key={current.id} sandbox={sandbox} command={current} onLook={() => setLooks((count) => count + 1)} />}
     </section>
   );

@@ -35,7 +35,7 @@ function usePlace(): Place {
 function NoSession() {
   return (
     <main>
-      <Notice title="This browser has no session">
+      <Notice title="This browser has no session" alone>
         <p>The link works once, and the session ends with the console. Start a new one in a terminal, and open the link that it prints:</p>
         <Line text="skiff console" />
       </Notice>

@@ -48,7 +48,7 @@ export function ExtendDialog({ name, onExtend, onClose }: { name: string; onExte
   return (
     <Dialog title={`Extend ${name}`} onClose={onClose}>
       <fieldset>
-        <legend>The lease ends, from now on, in</legend>
+        <legend>From now on the lease lasts</legend>
         {LEASES.map(([label, time]) => (
           <label key={label}>
             <input type="radio" name="lease" checked={ttl === time} onChange={() => setTtl(time)} /> {label}

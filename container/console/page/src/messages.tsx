@@ -24,10 +24,12 @@ export function Trouble({ text, onClose }: { text: string; onClose?: () => void 
   );
 }
 
-export function Notice({ title, children }: { title: string; children: ComponentChildren }) {
+/** A box with a heading; `alone` if it is the whole page. */
+export function Notice({ title, alone, children }: { title: string; alone?: boolean; children: ComponentChildren }) {
+  const Heading = alone ? "h1" : "h2";
   return (
     <section class="notice">
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children}
     </section>
   );
