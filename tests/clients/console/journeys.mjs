@@ -87,12 +87,11 @@ async function run(page, line) {
   await page.keyboard.type(line + '\n')
 }
 
-/** The numbered lines of the whole scrollback, from the top, page by page. */
-async function numbers(page) {
+/** The numbered lines of the scrollback, page by page: of the last so many pages, by default from the top. */
+async function numbers(page, last = 300) {
   await page.locator('.xterm-helper-textarea').focus()
   const all = []
-  await page.keyboard.press('Control+Home')
-  for (let pages = 0; pages < 500; ++pages) await page.keyboard.press('Shift+PageUp')
+  for (let pages = 0; pages < last; ++pages) await page.keyboard.press('Shift+PageUp')
   let before = ''
   for (;;) {
     await page.waitForTimeout(60)  // a frame, in which the screen is drawn
@@ -276,6 +275,20 @@ const journeys = {
     await shows(page, 'kept-5')
     isComplete(await numbers(page), 3000)
     way.close()
+  },
+
+  async keeps_up_with_a_flood({ page }) {
+    up('demo')
+    await opened(page)
+    await terminalOf(page, 'demo')
+    await run(page, 'seq -f n%.0f 1 600000; echo all-done')
+    await shows(page, 'all-done')
+    // Its last pages are whole.
+    const found = await numbers(page, 40)
+    assert.equal(found.at(-1), 600000)
+    assert.ok(found.length > 1000, `${found.length} lines are kept`)
+    await run(page, 'echo alive-$((1 + 1))')
+    await shows(page, 'alive-2')
   },
 
   async follows_commands_answers_and_kills_them({ page }) {

@@ -9,6 +9,7 @@ import pytest
 
 from consoles import Console
 from launcher import Skiff
+from serving import ServedSkiff
 
 
 @pytest.fixture
@@ -68,6 +69,26 @@ def test_it_shows_and_steers_the_sandboxes_of_the_command_line(skiff, console):
     assert console.script("DELETE", "/v1/sandboxes/demo").status == 204
     assert console.script("DELETE", "/v1/sandboxes/other").status == 404
     assert skiff.names() == ["other"]
+
+
+def test_it_works_with_the_driver_serve(tmp_path):
+    skiff = ServedSkiff(tmp_path)
+    try:
+        skiff.up("demo")
+        one = Console(skiff)
+        try:
+            one.open()
+            (shown,) = one.script("GET", "/v1/sandboxes").json()["items"]
+            assert (shown["id"], shown["state"], shown["template"]) == ("demo", "running", "")
+            started = one.script("POST", "/s/demo/7070/v1/sessions/default/commands", {"command": "echo hello", "mode": "wait"})
+            assert started.json()["stdout"] == "hello\n"
+            assert one.script("POST", "/v1/sandboxes/demo/stop", {}).json()["state"] == "stopped"
+            assert one.script("POST", "/v1/sandboxes/demo/start").json()["state"] == "running"
+            assert one.script("DELETE", "/v1/sandboxes/demo").status == 204
+        finally:
+            one.stop()
+    finally:
+        skiff.finish()
 
 
 def test_a_request_needs_the_cookie(skiff, console):

@@ -19,8 +19,8 @@ const KIND_OUTPUT = 1;
 const KIND_STDIN = 2;
 const WHEREVER = 0xffff_ffff_ffff_ffffn;
 /** Bytes that may wait to be processed; above it the connection is closed, and opened again at its offset. */
-const MOST_WAITING = 8 << 20;
-const FEW_WAITING = 1 << 20;
+const MOST_WAITING = 2 << 20;
+const FEW_WAITING = 256 << 10;
 /** Longest part of the kept output that a new reader gets. */
 const MOST_BEFORE = 2 << 20;
 const BETWEEN_PINGS = 5_000;
