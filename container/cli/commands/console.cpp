@@ -73,9 +73,9 @@ Command console_command() {
           .group = "Sandboxes",
           .summary = "see and steer your sandboxes in a browser",
           .text =
-              "Prints a link for a browser on this machine, which works once, and serves the page until it is "
-              "interrupted. With NAME the link opens that sandbox. On a machine that you reach by ssh, forward the "
-              "port, and put localhost in place of the link's host.",
+              "Prints a link for a browser on this machine, which works once, and serves the page until it is\n"
+              "interrupted. With NAME the link opens that sandbox. On a machine that you reach by ssh, forward\n"
+              "the port, and put localhost in place of the link's host (docs/console.md).",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
           .traces_requests = true,
           .make = &create_invocation<ConsoleCommand>};
