@@ -182,7 +182,7 @@ def licence_of(module, row):
 
 
 def components():
-    """(name, Debian package, its version, licence) of what both programs are linked with, as NOTICE lists it."""
+    """(name, address of the package, its version, licence) of what both programs are linked with, as NOTICE lists it."""
     module = notices()
     found = [("Boost", "libboost1.81-dev", "BSL-1.0"), ("GCC runtime", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"),
              ("GNU C Library", "libc6-dev", "LGPL-2.1-or-later"), ("c-ares", "libc-ares-dev", "MIT"),
@@ -190,34 +190,42 @@ def components():
     told = subprocess.run(["dpkg-query", "-W", "-f", "${Package}\t${Version}\n", *(package for _, package, _ in found)],
                           capture_output=True, text=True, check=True).stdout
     versions = dict(line.split("\t") for line in told.splitlines())
-    return sorted((name, package, versions[package], licence) for name, package, licence in found)
+    return sorted((name, f"pkg:deb/debian/{package}@{versions[package]}", versions[package], licence) for name, package, licence in found)
+
+
+def components_of_page():
+    """The same of the packages of npm in the console's page."""
+    versions = json.loads((TOP / "container/console/page/package.json").read_text())["dependencies"]
+    return sorted((package, f"pkg:npm/{package.replace('@', '%40')}@{version}", version, "MIT") for package, version in versions.items())
+
+
+def spdx_id(address):
+    """`SPDXRef-` and the name in a package's address."""
+    name = address.removeprefix("pkg:deb/debian/").removeprefix("pkg:npm/%40").removeprefix("pkg:npm/").partition("@")[0]
+    return "SPDXRef-" + re.sub("[^A-Za-z0-9.-]", "-", name)
 
 
 def lists_of_components(dist):
     """The same list as SPDX 2.3 and as CycloneDX 1.5."""
-    rows = components()
-    url = [f"pkg:deb/debian/{package}@{version}" for _, package, version, _ in rows]
+    rows = components() + components_of_page()
+    url = [one for _, one, _, _ in rows]
     spdx = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"skiff-{VERSION}",
             "documentNamespace": f"{HOME}/spdx/{VERSION}/{commit()}",
             "creationInfo": {"created": CREATED, "creators": ["Tool: .ci/release", "Organization: the skiff authors"]},
             "packages": [{"SPDXID": "SPDXRef-skiff", "name": "skiff", "versionInfo": VERSION, "downloadLocation": HOME,
                           "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": "Copyright 2026 the skiff authors"},
-                         *({"SPDXID": f"SPDXRef-{re.sub('[^A-Za-z0-9.-]', '-', package)}", "name": name, "versionInfo": version,
-                            "downloadLocation": f"https://deb.debian.org/debian/pool/main ({package})", "licenseConcluded": licence,
+                         *({"SPDXID": spdx_id(one), "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION", "licenseConcluded": licence,
                             "licenseDeclared": licence, "copyrightText": "NOASSERTION",
                             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": one}]}
-                           for (name, package, version, licence), one in zip(rows, url))],
+                           for name, one, version, licence in rows)],
             "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-skiff"},
                               *({"spdxElementId": "SPDXRef-skiff", "relationshipType": "STATIC_LINK",
-                                 "relatedSpdxElement": f"SPDXRef-{re.sub('[^A-Za-z0-9.-]', '-', package)}"} for _, package, _, _ in rows)]}
-    for package in spdx["packages"]:  # a place in the archive is no URI: the purl says it
-        if "(" in package["downloadLocation"]:
-            package["downloadLocation"] = "NOASSERTION"
+                                 "relatedSpdxElement": spdx_id(one)} for one in url)]}
     cyclone = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
                "metadata": {"timestamp": CREATED, "component": {"type": "application", "bom-ref": "skiff", "name": "skiff", "version": VERSION,
                                                                 "licenses": [{"license": {"id": "Apache-2.0"}}]}},
                "components": [{"type": "library", "bom-ref": one, "name": name, "version": version, "purl": one}
-                              for (name, _, version, _), one in zip(rows, url)],
+                              for name, one, version, _ in rows],
                "dependencies": [{"ref": "skiff", "dependsOn": url}]}
     (dist / f"skiff-{VERSION}.spdx.json").write_text(json.dumps(spdx, indent=1) + "\n")
     (dist / f"skiff-{VERSION}.cdx.json").write_text(json.dumps(cyclone, indent=1) + "\n")
@@ -238,7 +246,7 @@ def provenance(dist, arches):
                  "predicate": {"buildDefinition": {
                      "buildType": f"{HOME}/blob/main/.ci/release", "externalParameters": {"architectures": list(arches), "version": VERSION},
                      "resolvedDependencies": [{"uri": f"git+{HOME}", "digest": {"gitCommit": commit()}},
-                                              *({"uri": f"pkg:deb/debian/{package}@{version}"} for _, package, version, _ in components()),
+                                              *({"uri": one} for _, one, _, _ in components() + components_of_page()),
                                               {"uri": language_packages.compiler()}]},
                      "runDetails": {"builder": {"id": f"{HOME}/blob/main/docs/releasing.md"}, "metadata": {"invocationId": commit()}}}}
     (dist / f"skiff-{VERSION}.intoto.json").write_text(json.dumps(statement, indent=1) + "\n")

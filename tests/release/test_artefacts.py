@@ -201,7 +201,9 @@ def test_the_lists_of_components_name_what_the_notices_name(dist):
     spdx = json.loads(one(dist, "*.spdx.json").read_text())
     cyclone = json.loads(one(dist, "*.cdx.json").read_text())
     named = {reference["referenceLocator"] for package in spdx["packages"] for reference in package.get("externalRefs", [])}
-    assert {re.search(r"debian/([^@]+)@", one)[1] for one in named} == packages
+    assert {found[1] for one in named if (found := re.search(r"debian/([^@]+)@", one))} == packages
+    of_page = set(re.findall(r"@?[\w/-]+(?=[,;])", " ".join(re.findall(r"npm packages ([^;]+;)", notice))))
+    assert {found[1].replace("%40", "@") for one in named if (found := re.search(r"npm/(.+)@", one))} == of_page
     assert named == {component["purl"] for component in cyclone["components"]} == set(cyclone["dependencies"][0]["dependsOn"])
 
 
