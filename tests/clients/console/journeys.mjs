@@ -277,6 +277,30 @@ const journeys = {
     way.close()
   },
 
+  async keeps_a_full_screen_program_over_a_reload_and_a_resize({ page }) {
+    up('demo')
+    fs.writeFileSync(path.join(ROOT, 'text'), Array.from({ length: 200 }, (_, index) => `line ${index + 1}\n`).join(''))
+    await opened(page)
+    await terminalOf(page, 'demo')
+    await run(page, 'echo before-$((1 + 1)); busybox vi text')
+    await shows(page, 'line 9')
+    await page.reload()
+    await page.locator('.xterm-screen').waitFor()
+    await shows(page, 'line 9')
+    assert.equal((await screen(page))[0], 'line 1')
+    await page.setViewportSize({ width: 700, height: 500 })
+    await page.locator('.xterm-helper-textarea').focus()
+    await page.keyboard.type('Gonew-text')
+    await page.keyboard.press('Escape')
+    await shows(page, 'new-text')
+    await page.keyboard.type(':wq\n')
+    await run(page, 'tail -n 1 text; echo done-$((1 + 1))')
+    await shows(page, 'done-2')
+    assert.match(fs.readFileSync(path.join(ROOT, 'text'), 'utf8'), /line 200\nnew-text\n$/)
+    // Nothing of what vi asked the terminal for in the first page was answered by the second.
+    assert.ok((await screen(page)).every(line => !/\^\[|\dR$/.test(line)), (await screen(page)).join('\n'))
+  },
+
   async keeps_up_with_a_flood({ page }) {
     up('demo')
     await opened(page)
