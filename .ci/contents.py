@@ -15,7 +15,9 @@ VERSION = re.search(r"project\(skiff VERSION ([\d.]+)", (TOP / "CMakeLists.txt")
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 BUILDS = {"amd64": TOP / "build/release", "arm64": TOP / "build/release-arm64"}
 # Where the project is published; the owner says it (docs/releasing.md). RFC 2606: nobody can register a name below .invalid.
-HOME = os.environ.get("SKIFF_HOME_URL", "https://forge.invalid/skiff")
+NOWHERE = "https://forge.invalid/skiff"
+HOME = os.environ.get("SKIFF_HOME_URL", NOWHERE)
+PAGES = f"{HOME}/blob/v{VERSION}"  # the documents of this version
 SUMMARY = {"skiff": "creates sandboxes for AI agents, runs commands in them and removes them",
            "skiffd": "runs commands for AI agents in a sandbox, over HTTP and WebSocket"}
 

@@ -18,7 +18,7 @@ import time
 import yaml
 
 import language_packages
-from contents import BUILDS, EPOCH, HOME, SUMMARY, TOP, VERSION, completions, documents, gzipped, program, tar_of
+from contents import BUILDS, EPOCH, HOME, NOWHERE, PAGES, SUMMARY, TOP, VERSION, completions, documents, gzipped, program, tar_of
 
 CREATED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
 # Debian's names of licences, and SPDX's.
@@ -46,6 +46,12 @@ def archive(dist, arch):
 
 # --- Debian packages ---
 
+# What a package needs beside itself, and how its description says it.
+DEBIAN_NEEDS = {"skiff": ("Recommends: skiffd (= {version})\n",
+                          " One static program. Sandboxes on this machine also need the package skiffd;\n those in a cluster do not.\n"),
+                "skiffd": ("", " One static program; it needs no other package.\n")}
+
+
 def debian_files(dist, arch, name):
     texts, share = documents(dist), f"usr/share/doc/{name}"
     manual = {"skiff": "usr/share/man/man1/skiff.1", "skiffd": "usr/share/man/man8/skiffd.8"}[name]
@@ -57,16 +63,17 @@ def debian_files(dist, arch, name):
                   "usr/share/zsh/vendor-completions/_skiff": (scripts["zsh"], 0o644),
                   "usr/share/fish/vendor_completions.d/skiff.fish": (scripts["fish"], 0o644)}
     else:
-        files["lib/systemd/system/skiffd.service"] = ((TOP / "deploy/systemd/skiffd.service").read_bytes(), 0o644)
+        files["usr/lib/systemd/system/skiffd.service"] = ((TOP / "deploy/systemd/skiffd.service").read_bytes(), 0o644)
     return files
 
 
 def debian_package(dist, arch, name):
     files = debian_files(dist, arch, name)
+    needs, about = DEBIAN_NEEDS[name]
     installed = -(-sum(len(data) for data, _ in files.values()) // 1024)
     control = (f"Package: {name}\nVersion: {VERSION}\nArchitecture: {arch}\nMaintainer: the skiff authors <{HOME}>\n"
                f"Installed-Size: {installed}\nSection: devel\nPriority: optional\nHomepage: {HOME}\n"
-               f"Description: {SUMMARY[name]}\n One static program; it needs no other package.\n")
+               f"{needs.format(version=VERSION)}Description: {SUMMARY[name]}\n{about}")
     with tempfile.TemporaryDirectory() as work:
         root = pathlib.Path(work) / "root"
         for path, (data, mode) in {**files, "DEBIAN/control": (control.encode(), 0o644)}.items():
@@ -97,8 +104,8 @@ class Layout:
     def json(self, value, media_type, **more):
         return self.blob(json.dumps(value, separators=(",", ":"), sort_keys=True).encode(), media_type, **more)
 
-    def finish(self, descriptor):
-        named = {**descriptor, "annotations": {"org.opencontainers.image.ref.name": VERSION}}
+    def finish(self, descriptor, **annotations):
+        named = {**descriptor, "annotations": annotations}
         index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [named]}
         (self.path / "index.json").write_text(json.dumps(index, sort_keys=True))
         archive = {str(path.relative_to(self.path)): (path.read_bytes(), 0o644) for path in self.path.rglob("*") if path.is_file()}
@@ -132,7 +139,9 @@ def image(dist, name, arches):
                     "config": layout.json(config, "application/vnd.oci.image.config.v1+json"), "layers": [layer], "annotations": labels}
         manifests.append(layout.json(manifest, manifest["mediaType"], platform={"architecture": arch, "os": "linux"}))
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests, "annotations": labels}
-    layout.finish(layout.json(index, index["mediaType"]))
+    # skopeo reads the first name, podman and containerd (kind, k3s) the second one.
+    layout.finish(layout.json(index, index["mediaType"]), **{"org.opencontainers.image.ref.name": f"{name}:{VERSION}",
+                                                             "io.containerd.image.name": f"docker.io/library/{name}:{VERSION}"})
 
 
 def chart(dist):
@@ -140,6 +149,8 @@ def chart(dist):
     source = TOP / "deploy/helm/skiff-serve"
     about = yaml.safe_load((source / "Chart.yaml").read_text()) | {"version": VERSION, "appVersion": VERSION}
     files = {f"skiff-serve/{path.relative_to(source)}": (path.read_bytes(), 0o644) for path in source.rglob("*") if path.is_file()}
+    readme = (source / "README.md").read_text().replace("(../../../docs/", f"({PAGES}/docs/")  # the package has no other documents
+    files["skiff-serve/README.md"] = (readme.encode(), 0o644)
     files["skiff-serve/Chart.yaml"] = (yaml.safe_dump(about).encode(), 0o644)
     packed = gzipped(tar_of(files))
     (dist / f"skiff-serve-{VERSION}.tgz").write_bytes(packed)
@@ -148,7 +159,7 @@ def chart(dist):
                 "config": layout.json(about, "application/vnd.cncf.helm.config.v1+json"),
                 "layers": [layout.blob(packed, "application/vnd.cncf.helm.chart.content.v1.tar+gzip")],
                 "annotations": {"org.opencontainers.image.title": "skiff-serve", "org.opencontainers.image.version": VERSION}}
-    layout.finish(layout.json(manifest, manifest["mediaType"]))
+    layout.finish(layout.json(manifest, manifest["mediaType"]), **{"org.opencontainers.image.ref.name": VERSION})
 
 
 def krew(dist, arches):
@@ -158,8 +169,7 @@ def krew(dist, arches):
         file = f"skiff-{VERSION}-linux-{arch}.tar.gz"
         platforms.append({"selector": {"matchLabels": {"os": "linux", "arch": arch}}, "uri": f"{HOME}/releases/download/v{VERSION}/{file}",
                           "sha256": hashlib.sha256((dist / file).read_bytes()).hexdigest(), "bin": "skiff",
-                          "files": [{"from": f"skiff-{VERSION}-linux-{arch}/bin/skiff", "to": "."},
-                                    {"from": f"skiff-{VERSION}-linux-{arch}/LICENSE", "to": "."}]})
+                          "files": [{"from": f"skiff-{VERSION}-linux-{arch}/{file}", "to": "."} for file in ("bin/skiff", "bin/skiffd", "LICENSE")]})
     (dist / "skiff-krew.yaml").write_text(yaml.safe_dump({
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2", "kind": "Plugin", "metadata": {"name": "skiff"},
         "spec": {"version": f"v{VERSION}", "homepage": HOME, "shortDescription": "Sandboxes for AI agents",
@@ -263,8 +273,7 @@ def main(dist, *arches):
     chart(dist)
     krew(dist, arches)
     lists_of_components(dist)
-    installer = (TOP / "deploy/install.sh").read_text().replace("https://forge.invalid/skiff", HOME)
-    (dist / "install.sh").write_text(installer)
+    (dist / "install.sh").write_text((TOP / "deploy/install.sh").read_text().replace(NOWHERE, HOME))
     provenance(dist, arches)
     sums = checksums(dist)
     (dist / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))

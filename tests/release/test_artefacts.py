@@ -12,7 +12,7 @@ import tarfile
 import pytest
 import yaml
 
-from made import SECONDS, TREE, make, one, run
+from made import SECONDS, TREE, VERSION, make, one, run
 
 
 def test_checksums_and_provenance_name_every_file(dist):
@@ -93,9 +93,68 @@ def signed(dist, tmp_path_factory):
     return copy, folder / "skiff.pub"
 
 
-def install(directory, home, **variables):
+def install(directory, home, *arguments, **variables):
+    """A variable that is None is not set."""
     home.mkdir()
-    return run("sh", directory / "install.sh", env={"HOME": str(home), "PATH": os.environ["PATH"], "SKIFF_FROM": f"file://{directory}", **variables})
+    chosen = {"HOME": str(home), "PATH": os.environ["PATH"], "SKIFF_FROM": f"file://{directory}", **variables}
+    return run("sh", directory / "install.sh", *arguments, env={name: value for name, value in chosen.items() if value is not None}, cwd=home)
+
+
+@pytest.mark.parametrize("variables, why", [
+    ({"SKIFF_VERSION": "9.9.9"}, "SKIFF_VERSION is 9.9.9, and "),
+    ({"SKIFF_VERSION": "../evil"}, "must be like 1.2.3"),
+    ({"SKIFF_FROM": "http://mirror.invalid/skiff"}, "use https"),
+    ({"SKIFF_FROM": "http://127.0.0.1.mirror.invalid/skiff"}, "use https"),
+    ({"SKIFF_FROM": "http://127.0.0.1:80@mirror.invalid/skiff"}, "use https"),
+    ({"SKIFF_FROM": "ftp://mirror.invalid/skiff"}, "must be https://... or file:///..."),
+    ({"SKIFF_FROM": "dist"}, "must be https://... or file:///..."),
+    ({"HOME": None}, "HOME is not set: SKIFF_PREFIX=DIR says where to install"),
+    ({"HOME": ""}, "HOME is not set"),
+])
+def test_the_installer_refuses_what_it_cannot_do_in_one_sentence(dist, tmp_path, variables, why):
+    done = install(dist, tmp_path / "home", **variables)
+    assert done.returncode == 1 and done.stdout == "" and why in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("install.sh: "), done.stderr
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["--prefix", "/x"], ["1.2.3"], [""]])
+def test_the_installer_refuses_arguments(dist, tmp_path, arguments):
+    done = install(dist, tmp_path / "home", *arguments)
+    assert done.returncode == 1 and "it takes no arguments" in done.stderr and "--help" in done.stderr
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_the_help_of_the_installer_says_where_a_variable_goes(dist, tmp_path):
+    done = install(dist, tmp_path / "home", "--help")
+    assert (done.returncode, done.stderr) == (0, "") and "install.sh | SKIFF_PREFIX=/opt/skiff sh\n" in done.stdout
+    read = set(re.findall(r"SKIFF_[A-Z_]+", (TREE / "deploy/install.sh").read_text()))
+    assert set(re.findall(r"SKIFF_[A-Z_]+", done.stdout)) == read
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("version", [VERSION, f"v{VERSION}"])
+def test_the_installer_takes_the_version_with_and_without_its_letter(dist, tmp_path, version):
+    done = install(dist, tmp_path / "home", SKIFF_VERSION=version)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    # Without SKIFF_FROM the address has one letter.
+    done = install(dist, tmp_path / "another", SKIFF_VERSION=version, SKIFF_FROM=None)
+    assert done.returncode == 1 and f"/releases/download/v{VERSION}/SHA256SUMS can't be fetched" in done.stderr
+
+
+def test_the_lines_of_the_installer_work_from_any_directory(dist, tmp_path):
+    done = install(dist, tmp_path / "home", SKIFF_PREFIX="some/../place", SHELL="/usr/bin/zsh")
+    place = tmp_path / "home/place"
+    assert done.stdout.splitlines() == [f"installed skiff {VERSION} in {place}/bin",
+                                        f'for completion add to ~/.zshrc, before compinit:  fpath=("{place}/share/zsh/site-functions" $fpath)',
+                                        f'add it to PATH:  export PATH="{place}/bin:$PATH"', "try it:  skiff up demo"]
+
+
+def test_zsh_completes_with_the_line_of_the_installer(dist, tmp_path):
+    done = install(dist, tmp_path / "home", SHELL="/bin/zsh")
+    (line,) = re.findall(r"compinit:  (fpath=.*)", done.stdout)
+    told = run("zsh", "-f", "-c", f"{line}; autoload -Uz compinit && compinit -D && echo $_comps[skiff]", env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    assert told.stdout == "_skiff\n", told
 
 
 def test_the_installer_verifies_the_signature_with_a_key(signed, tmp_path):
@@ -135,10 +194,18 @@ def test_the_debian_packages_install_and_go_without_a_trace(dist, tmp_path):
     for name in "skiff", "skiffd":
         assert run(root / "usr/bin" / name, "version", env={}).returncode == 0
         assert run(*dpkg, "--verify", name).stdout == ""
-    assert (root / "lib/systemd/system/skiffd.service").exists()
+    assert (root / "usr/lib/systemd/system/skiffd.service").exists() and not (root / "lib").exists()
     assert gzip.decompress((root / "usr/share/man/man1/skiff.1.gz").read_bytes()).startswith(b".TH SKIFF 1")
     assert run(*dpkg, "--purge", "skiff", "skiffd").returncode == 0
     assert {path for path in root.rglob("*") if "var/lib/dpkg" not in str(path)} == before
+
+
+def test_the_debian_package_of_the_launcher_recommends_the_agent(dist):
+    def field(name, package):
+        return run("dpkg-deb", "--field", one(dist, f"{package}_*.deb"), name, check=True).stdout.strip()
+
+    assert field("Recommends", "skiff") == f"skiffd (= {VERSION})" and field("Depends", "skiff") == ""
+    assert "also need the package skiffd" in field("Description", "skiff") and field("Recommends", "skiffd") == ""
 
 
 def layout_of(archive, directory):
@@ -150,13 +217,15 @@ def layout_of(archive, directory):
         assert hashlib.sha256(data).hexdigest() == digest.removeprefix("sha256:")
     assert json.loads((directory / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}
     (named,) = json.loads((directory / "index.json").read_text())["manifests"]
-    assert re.fullmatch(r"\d+\.\d+\.\d+", named["annotations"]["org.opencontainers.image.ref.name"])
     return named, blobs
 
 
 @pytest.mark.parametrize("name, program", [("skiffd", "skiffd"), ("skiff", "usr/local/bin/skiff")])
 def test_an_image_holds_the_program_and_its_licences(dist, tmp_path, name, program):
     named, blobs = layout_of(one(dist, f"{name}-*-image.tar"), tmp_path / "layout")
+    # podman and containerd give the image these names when they load the file.
+    assert named["annotations"] == {"org.opencontainers.image.ref.name": f"{name}:{VERSION}",
+                                    "io.containerd.image.name": f"docker.io/library/{name}:{VERSION}"}
     (of_amd64,) = json.loads(blobs[named["digest"]])["manifests"]
     assert of_amd64["platform"] == {"architecture": "amd64", "os": "linux"}
     manifest = json.loads(blobs[of_amd64["digest"]])
@@ -179,8 +248,12 @@ def test_the_chart_has_the_version_and_is_the_same_as_an_artefact(dist, tmp_path
     with tarfile.open(packed) as file:
         about = yaml.safe_load(file.extractfile("skiff-serve/Chart.yaml"))
         assert {"skiff-serve/values.yaml", "skiff-serve/values.schema.json"} <= set(file.getnames())
+        readme = file.extractfile("skiff-serve/README.md").read().decode()
+        links = [link for link in re.findall(r"\]\(([^)#]+)", readme) if not link.startswith("https://")]
+        assert {f"skiff-serve/{link}" for link in links} <= set(file.getnames())
     assert about["version"] == about["appVersion"] and f"-{about['version']}.tgz" in packed.name
     named, blobs = layout_of(one(dist, "skiff-serve-*-chart.tar"), tmp_path)
+    assert named["annotations"]["org.opencontainers.image.ref.name"] == about["version"]
     manifest = json.loads(blobs[named["digest"]])
     assert json.loads(blobs[manifest["config"]["digest"]]) == about
     assert blobs[manifest["layers"][0]["digest"]] == packed.read_bytes()
@@ -193,6 +266,8 @@ def test_krew_finds_the_program_in_the_archive(dist):
     assert hashlib.sha256(archive.read_bytes()).hexdigest() == platform["sha256"]
     with tarfile.open(archive) as file:
         assert {entry["from"] for entry in platform["files"]} <= set(file.getnames())
+    # The plugin makes sandboxes on this machine, too.
+    assert {pathlib.PurePosixPath(entry["from"]).name for entry in platform["files"]} == {"skiff", "skiffd", "LICENSE"}
 
 
 def test_the_lists_of_components_name_what_the_notices_name(dist):

@@ -63,7 +63,7 @@ def test_the_debian_packages(root, untouched):
 
 
 def uninstall(root):
-    """As docs/releasing.md says it, of a user who has nothing else below ~/.local."""
+    """As docs/install.md says it, of a user who has nothing else below ~/.local."""
     succeeds(root("sh", "-c", "cd ~/.local && rm bin/skiff bin/skiffd && rm -r share && rmdir bin && cd && rmdir .local", as_user=True))
 
 
@@ -88,14 +88,11 @@ def served(directory):
 
 
 def test_the_installer_of_a_server(root, untouched, dist):
-    """wget takes what it is told to; curl, where it is there, takes https alone."""
+    """A server of this machine may be one without TLS."""
     if root.name.startswith("debian"):
         pytest.skip("neither wget nor curl there")
     with served(dist) as url:
         done = root("sh", "-c", f"wget -q -O - {url}/install.sh | SKIFF_FROM={url} sh", as_user=True)
-    if (root.path / "usr/bin/curl").exists():
-        assert done.returncode == 1 and "SHA256SUMS can't be fetched" in done.stderr
-        return
     succeeds(done)
     works(root, as_user=True, PATH=f"/home/agent/.local/bin:{roots.PATH}")
     uninstall(root)

@@ -231,6 +231,7 @@ def test_without_the_package_of_the_machine_it_says_what_is_missing(npm, registr
     npm("install", "skiff-sandbox")
     told = npm.skiff("version")
     assert told.returncode == 1 and "skiff-sandbox-linux-x64 is not installed" in told.stderr
+    assert "npm install skiff-sandbox-VERSION.tgz skiff-sandbox-linux-x64-VERSION.tgz" in told.stderr
     place = tmp_path / "project"
     place.mkdir()
     npm("install", "skiff-sandbox", place=place)

@@ -8,8 +8,9 @@ const chosen = `skiff-sandbox-${process.platform}-${process.arch}`;
 
 /** Why a program is not installed, as a sentence for people. */
 export const isMissing =
-  `the package ${chosen} is not installed: there are packages for Linux on x64 and arm64, ` +
-  "and npm must not omit optional ones";
+  `the package ${chosen} is not installed. There are packages for Linux on x64 and arm64. npm installs them from the ` +
+  "registry, unless it omits optional packages; from files, name both: " +
+  `npm install skiff-sandbox-VERSION.tgz ${chosen}-VERSION.tgz`;
 
 /** The path of a program, or undefined if its package is not installed. */
 export function installedProgram(name: string): string | undefined {

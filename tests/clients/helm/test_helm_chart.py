@@ -19,6 +19,8 @@ CHART = TREE / "deploy/helm/skiff-serve"
 HOME = "skiff-serve"
 # That of a release knows a version itself.
 KUBERNETES = ("--kube-version", "1.30.0")
+# deploy/serve names them; they cannot exist.
+IMAGES = ("--set", "image=registry.invalid/skiff,agentImage=registry.invalid/skiffd")
 DOMAIN = ("--set", "domain=sandboxes.example.com", "--set", "behindProxy=true")
 
 
@@ -48,7 +50,7 @@ def by_name(objects):
 @pytest.fixture
 def rendered(helm):
     def run(*words):
-        text = helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *words)
+        text = helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *IMAGES, *words)
         return by_name([one for one in yaml.safe_load_all(text) if one])
 
     return run
@@ -101,7 +103,7 @@ def test_each_tenant_gets_the_rights_of_the_server_and_nobody_else_does(rendered
 
 
 def test_in_another_namespace_everything_is_there(helm):
-    text = helm("template", "skiff-serve", CHART, "--namespace", "mine", *KUBERNETES)
+    text = helm("template", "skiff-serve", CHART, "--namespace", "mine", *KUBERNETES, *IMAGES)
     objects = by_name([one for one in yaml.safe_load_all(text) if one])
     assert {where for _, where, _ in objects} == {None, "mine", "skiff-sandboxes"}
     assert objects["RoleBinding", "skiff-sandboxes", HOME]["subjects"][0]["namespace"] == "mine"
@@ -231,6 +233,8 @@ def test_the_schema_the_values_and_their_table_agree():
 
 
 @pytest.mark.parametrize("words, why", [
+    (("--set", "image="), "name the image of the server: --set image=REGISTRY/skiff:VERSION"),
+    (("--set", "agentImage="), "name the image of the agent: --set agentImage=REGISTRY/skiffd:VERSION"),
     (("--set", "replica=3"), "replica"),
     (("--set", "replicas=0"), "replicas"),
     (("--set", "tenants={Team_A}"), "tenants"),
@@ -253,7 +257,7 @@ def test_the_schema_the_values_and_their_table_agree():
     (("--set", "metrics.serviceMonitor.enabled=true"), "serviceMonitor needs metrics.keySecret.name"),
 ])
 def test_contradictory_values_are_refused(helm, words, why):
-    assert why in helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *words, status=1)
+    assert why in helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *IMAGES, *words, status=1)
 
 
 def test_helm_finds_nothing_wrong_with_it(helm):

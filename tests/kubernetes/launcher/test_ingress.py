@@ -75,7 +75,7 @@ def written(way):
     with tempfile.TemporaryDirectory(prefix="skiff-") as home:
         return subprocess.run(
             [build.helm(), "template", HOME, DEPLOY / "helm/skiff-serve", "--namespace", HOME, "--kube-version", build.KUBERNETES,
-             "--show-only", "templates/ingress.yaml", "--set", f"domain={DOMAIN},behindProxy=true,ingress.enabled=true",
+             "--show-only", "templates/ingress.yaml", "--set", f"domain={DOMAIN},behindProxy=true,ingress.enabled=true,image=none,agentImage=none",
              "--set", f"ingress.className={NAME}", "--set-json", "ingress.annotations=null"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env={"HOME": home, "PATH": os.defpath}).stdout
 
