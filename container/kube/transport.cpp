@@ -137,6 +137,8 @@ Failure Transport::unreachable(const Call& call, Error error) const {
 
 void Transport::note_answer(const HttpResponseHead& head) {
   answered_ = true;
+  constexpr unsigned kServerFault = 500;
+  if (head.status < kServerFault) *options_.served_at = std::chrono::steady_clock::now();
   if (const auto now = protocol::parse_http_date(head.headers.get("Date"))) {
     server_ahead_ = std::chrono::round<std::chrono::seconds>(*now - wall_now());
   }

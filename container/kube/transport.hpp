@@ -51,6 +51,8 @@ struct TransportOptions {
   /// Called after every request; for a long answer (watch, log) when the answer begins.
   std::function<void(const Exchanged&)> tell = {};
   std::string advice = {};  ///< ends the message about a server that never answered
+  /// When the API server last answered without a fault of its own (5xx). Clients of one server may share it.
+  std::shared_ptr<SteadyTime> served_at = std::make_shared<SteadyTime>();
 };
 
 /// Speaks HTTP with one API server. It handles credentials, TLS, kept connections and retries, and its failures name
@@ -102,6 +104,8 @@ class Transport {
   [[nodiscard]] const Access& access() const noexcept { return access_; }
   /// The API server's wall clock, exact to a second, from its last answers; our own clock before the first answer.
   [[nodiscard]] WallTime server_now() const noexcept { return wall_now() + server_ahead_; }
+  /// See TransportOptions.
+  [[nodiscard]] SteadyTime served_at() const noexcept { return *options_.served_at; }
   [[nodiscard]] const ConnectionPool& connections() const noexcept { return pool_; }
 
  private:

@@ -48,6 +48,11 @@ Watch::~Watch() = default;
 Task<Outcome<WatchEvent>> Watch::snapshot() {
   ListOptions options{
       .label_selector = options_.label_selector, .field_selector = options_.field_selector, .one_moment = true};
+  if (options_.take_page) {
+    SKIFF_CO_TRY(version_, co_await client_->each_page(options_.resource, options_.namespace_name, std::move(options),
+                                                       options_.take_page));
+    co_return WatchEvent{.kind = WatchEvent::Kind::snapshot, .objects = {}};
+  }
   SKIFF_CO_TRY(auto page, co_await client_->list(options_.resource, options_.namespace_name, std::move(options)));
   version_ = std::move(page.resource_version);
   co_return WatchEvent{.kind = WatchEvent::Kind::snapshot, .objects = std::move(page.items)};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct WatchOptions {
   /// snapshot.
   std::string resource_version = {};
   bool metadata_only = false;  ///< events, but not snapshots, have only metadata: enough to wait for objects' ends
+  /// Gets the pages of a snapshot, which then has no objects itself: no more than a page is in memory. `is_first`
+  /// replaces the pages before it.
+  std::function<void(std::vector<Object> items, bool is_first)> take_page = {};
 };
 
 struct WatchEvent {
