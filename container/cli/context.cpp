@@ -92,6 +92,7 @@ Result<Cluster*> Context::cluster() {
       wanted.transport.retry.all = kRetriesForOthers;
       wanted.transport.answer_time = kSilenceForOthers;
     }
+    wanted.transport.served_at = api_served_at_;
     if (options_.log_requests) {
       wanted.transport.tell = [](const kube::Exchanged& one) {
         tell_request(one.method, one.url, one.status, one.took);
@@ -228,6 +229,7 @@ Context Context::in_namespace(std::string name) const {
   if (options.driver == "auto") options.driver = "pod";
   Context there{executor_, std::move(options), signals_, trace_};
   there.serves_others_ = serves_others_;
+  there.api_served_at_ = api_served_at_;
   return there;
 }
 

@@ -84,6 +84,8 @@ class Context {
   std::string image_;
   bool examines_url_ = false;
   bool serves_others_ = false;
+  /// Shared with the contexts of the other namespaces.
+  std::shared_ptr<SteadyTime> api_served_at_ = std::make_shared<SteadyTime>();
   bool has_told_of_containers_ = false;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;

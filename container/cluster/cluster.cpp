@@ -42,6 +42,40 @@ kube::SharedWatch& Cluster::ends(const std::string& namespace_name) {
   return ends_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
 }
 
+void Cluster::watch_objects() {
+  if (!watched_) watched_ = std::make_unique<WatchedObjects>(&client_, executor_, namespace_name());
+}
+
+Task<> Cluster::close() {
+  if (watched_) co_await watched_->stop();
+}
+
+Task<kube::Outcome<kube::Object>> Cluster::read(kube::Resource resource, std::string namespace_name, std::string name,
+                                                Reading reading) {
+  if (!watched_) return client_.get(std::move(resource), std::move(namespace_name), std::move(name));
+  if (reading == Reading::now) {
+    return watched_->read(std::move(resource), std::move(namespace_name), std::move(name));
+  }
+  if (reading == Reading::recent) {
+    return watched_->read_recent(std::move(resource), std::move(namespace_name), std::move(name));
+  }
+  return watched_->read_known(std::move(resource), std::move(namespace_name), std::move(name));
+}
+
+void Cluster::note(const kube::Resource& resource, const kube::Object& object) {
+  if (watched_) watched_->note(resource, object);
+}
+
+void Cluster::note_removed(const kube::Resource& resource, const std::string& namespace_name, std::string_view name,
+                           std::string_view uid) {
+  if (watched_) watched_->note_removed(resource, namespace_name, name, uid);
+}
+
+Task<Result<>> Cluster::check_answers() {
+  if (!watched_) co_return Result<>{};
+  co_return co_await watched_->check_answers();
+}
+
 Result<> Cluster::fill_in_images(SandboxSpec& spec) const {
   return container::fill_in_images(spec, options_.default_image, options_.agent_image);
 }

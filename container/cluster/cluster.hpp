@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "container/agent/signing_key.hpp"
+#include "container/cluster/watched_objects.hpp"
 #include "container/kube/client.hpp"
 #include "container/kube/shared_watch.hpp"
 #include "container/sandbox/sandbox.hpp"
@@ -53,6 +55,27 @@ class Cluster {
   /// The watch for callers that wait for the ends of these Pods: it has only their metadata.
   [[nodiscard]] kube::SharedWatch& ends(const std::string& namespace_name);
 
+  /// From now on copies of the namespace's Pods and ConfigMaps are kept; call `close` before the object is destroyed.
+  void watch_objects();
+  /// Null: nothing is watched.
+  [[nodiscard]] WatchedObjects* watched() noexcept { return watched_.get(); }
+  [[nodiscard]] Task<> close();
+  enum class Reading : std::uint8_t {
+    now,     ///< what the API server answers; a copy only if it does not answer
+    recent,  ///< a copy that was right a second ago will do
+    known,   ///< any copy will do
+  };
+  [[nodiscard]] Task<kube::Outcome<kube::Object>> read(kube::Resource resource, std::string namespace_name,
+                                                       std::string name, Reading reading = Reading::now);
+  /// Passes the answer to a change on to the copies.
+  void note(const kube::Resource& resource, const kube::Object& object);
+  void note_removed(const kube::Resource& resource, const std::string& namespace_name, std::string_view name,
+                    std::string_view uid);
+  /// `cluster_unavailable` if the API server is away, as far as that is known without waiting long.
+  [[nodiscard]] Task<Result<>> check_answers();
+  /// True if the API server may be away: do not wait for what can be left out.
+  [[nodiscard]] bool is_in_doubt() const noexcept { return watched_ && watched_->is_in_doubt(); }
+
   /// Fills in images from the options. It sends no request, so call it first.
   [[nodiscard]] Result<> fill_in_images(SandboxSpec& spec) const;
   /// True if the namespace itself chooses the uid and gid of its Pods (OpenShift). False without the right to read
@@ -77,6 +100,7 @@ class Cluster {
   kube::Client client_;
   std::map<std::string, kube::SharedWatch> pods_;
   std::map<std::string, kube::SharedWatch> ends_;
+  std::unique_ptr<WatchedObjects> watched_;
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;
   SteadyTime keys_read_at_{};  ///< when the last read began

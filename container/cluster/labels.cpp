@@ -122,4 +122,13 @@ std::string selector(std::string_view component, const SandboxFilter& filter) {
   return text;
 }
 
+bool is_selected(const kube::Object& object, std::string_view component, const SandboxFilter& filter) {
+  if (!is_ours(object) || object.label(kComponent) != component) return false;
+  if (filter.owner && object.label(kOwner) != label_value(*filter.owner)) return false;
+  return std::ranges::all_of(filter.labels, [&](const auto& label) {
+    return object.find({"metadata", "labels", user_key(label.first)}) != nullptr &&
+           object.label(user_key(label.first)) == label_value(label.second);
+  });
+}
+
 }  // namespace skiff::container::labels

@@ -52,5 +52,7 @@ void put_user_labels(kube::Object& object, const std::map<std::string, std::stri
 
 /// The selector for the objects of one component that match `filter`.
 [[nodiscard]] std::string selector(std::string_view component, const SandboxFilter& filter);
+/// True if that selector selects the object.
+[[nodiscard]] bool is_selected(const kube::Object& object, std::string_view component, const SandboxFilter& filter);
 
 }  // namespace skiff::container::labels

@@ -36,6 +36,7 @@ Task<kube::Outcome<std::optional<GoneWait>>> delete_this(Cluster* cluster, GoneW
       co_await cluster->client().remove(which.resource, which.namespace_name, which.name, std::move(options));
   if (!removed && removed.error().not_found()) co_return std::nullopt;
   if (!removed) co_return std::unexpected{std::move(removed.error())};
+  cluster->note_removed(which.resource, which.namespace_name, which.name, which.uid);
   if (is_gone_already(*removed)) co_return std::nullopt;
   which.version = removed->resource_version();
   co_return which;

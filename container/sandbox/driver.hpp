@@ -37,7 +37,8 @@ struct SandboxFilter {
   std::size_t limit = 500;
   /// Longest labels of one page together, if the driver supports it; a page has at least one item.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-  std::string cursor = {};  ///< `next` of the previous page
+  std::string cursor = {};      ///< `next` of the previous page
+  bool copies_will_do = false;  ///< while its host is away, list what the driver knows
 };
 
 struct SandboxPage {
@@ -91,6 +92,8 @@ class Driver {
   /// Creates a sandbox and waits until its agent answers.
   [[nodiscard]] virtual Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) = 0;
   [[nodiscard]] virtual Task<Result<Sandbox>> get(std::string name) = 0;
+  /// Like `get`, but it may return what was right a second ago, without asking the host.
+  [[nodiscard]] virtual Task<Result<Sandbox>> get_recent(std::string name) { return get(std::move(name)); }
   [[nodiscard]] virtual Task<Result<SandboxPage>> list(SandboxFilter filter) = 0;
 
   /// Ends the processes and keeps the record and the files. Does nothing if the sandbox does not run.
@@ -143,6 +146,12 @@ class Driver {
   /// which need uids. With `to_be_applied` the signing key is created if there is none. Otherwise nothing is created,
   /// and the agents' objects lack the public half of a key that does not exist yet.
   [[nodiscard]] virtual Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) = 0;
+
+  /// From now on the driver keeps copies of what its host has, until `close`: for servers. What is only read is then
+  /// answered from them while the host is away.
+  virtual void keep_copies() {}
+  /// `cluster_unavailable` if its host does not answer, as far as that is known without waiting long.
+  [[nodiscard]] virtual Task<Result<>> check_answers() { co_return Result<>{}; }
 
   /// Sandboxes that are created in advance; null for a driver without pools.
   [[nodiscard]] virtual Pools* pools() noexcept { return nullptr; }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/async/in_parallel.hpp"
-#include "container/cluster/gone_pod.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/gone_pod.hpp"
 #include "container/drivers/claims/noted_pod.hpp"
 
 namespace skiff::container {

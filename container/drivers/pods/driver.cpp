@@ -54,18 +54,28 @@ PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
 Task<> PodDriver::close() {
   co_await pools_.close();
   co_await reach_.stop();
+  co_await cluster_->close();
+}
+
+void PodDriver::keep_copies() {
+  cluster_->watch_objects();
 }
 
 // --- making ---------------------------------------------------------------------------------------------------------
 
+Task<Result<>> PodDriver::ask_agent(const KnownPod* known) {
+  SKIFF_CO_TRY(auto endpoint, co_await endpoint_of(known, {}));
+  AgentClient agent{cluster_->executor(), std::move(endpoint)};
+  SKIFF_CO_TRY_VOID(co_await agent.get("/readyz"));
+  co_return Result<>{};
+}
+
 Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progress) {
-  auto endpoint = co_await endpoint_of(&known, {});
-  if (!endpoint) {
-    co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(endpoint.error().message))};
-  }
-  AgentClient agent{cluster_->executor(), std::move(*endpoint)};
-  if (auto answered = co_await agent.get("/readyz"); !answered) {
-    co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
+  if (!known.is_bound) {
+    auto answered = co_await ask_agent(&known);
+    if (!answered) {
+      co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
+    }
   }
   if (known.record) {
     SKIFF_CO_TRY_VOID(co_await note_up(cluster_, &known, lease_end_text(known.record->spec.lease)));
@@ -148,14 +158,14 @@ Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_
 
 // --- looking ------------------------------------------------------------------------------------------------------
 
-Task<Result<KnownPod>> PodDriver::find_running(std::string name) {
-  auto known = co_await find_sandbox(cluster_, name);
+Task<Result<KnownPod>> PodDriver::find_running(std::string name, Cluster::Reading reading) {
+  auto known = co_await find_sandbox(cluster_, name, reading);
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox sandbox = describe_known(*known);
   if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
   // The process that created it was killed before it noted that the sandbox is up. It is in use now, so note it; a
   // caller without that right may use it, too.
-  if (known->record && !known->record->was_up) {
+  if (known->record && !known->record->was_up && !cluster_->is_in_doubt()) {
     (void)co_await note_up(cluster_, &*known, known->record->expires_at);
   }
   co_return known;
@@ -165,11 +175,25 @@ Task<Result<Sandbox>> PodDriver::get(std::string name) {
   SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
   const Sandbox sandbox = describe_known(known);
   const auto service = sandbox.details.find("service");
-  if (service != sandbox.details.end()) {
+  if (service != sandbox.details.end() && !cluster_->is_in_doubt()) {
     auto found = co_await cluster_->client().get(kube::kServices, known.record->namespace_name, service->second);
     if (found) known.service = std::move(*found);
   }
   co_return describe_known(known);
+}
+
+Task<Result<Sandbox>> PodDriver::get_recent(std::string name) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name), Cluster::Reading::recent));
+  co_return describe_known(known);
+}
+
+std::unique_ptr<Freshness> PodDriver::freshness(const std::string& name) {
+  WatchedObjects* const watched = cluster_->watched();
+  if (watched == nullptr) return nullptr;
+  const std::string object_name = cluster_->object_name(name);
+  const auto record = watched->config_maps().find(object_name);
+  if (!record || record->text({"data", "namespace"}) != cluster_->namespace_name()) return nullptr;
+  return watched->freshness(object_name, record->text({"data", "pod"}));
 }
 
 Task<Result<SandboxPage>> PodDriver::list(SandboxFilter filter) {
@@ -206,12 +230,12 @@ Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant 
 }
 
 Task<Result<Endpoint>> PodDriver::endpoint(std::string name, TokenGrant grant) {
-  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name), Cluster::Reading::recent));
   co_return co_await endpoint_of(&known, std::move(grant));
 }
 
 Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t port) {
-  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name), Cluster::Reading::recent));
   SKIFF_CO_TRY(auto target, co_await target_of(&known));
   co_return co_await reach_.dial(std::move(target), port);
 }

@@ -36,6 +36,7 @@ class PodDriver final : public Driver {
 
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
+  [[nodiscard]] Task<Result<Sandbox>> get_recent(std::string name) override;
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
   [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
@@ -45,8 +46,11 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
+  [[nodiscard]] std::unique_ptr<Freshness> freshness(const std::string& name) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  void keep_copies() override;
+  [[nodiscard]] Task<Result<>> check_answers() override { return cluster_->check_answers(); }
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;
 
@@ -56,7 +60,7 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
  private:
-  [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);
+  [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name, Cluster::Reading reading = Cluster::Reading::now);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
@@ -79,6 +83,7 @@ class PodDriver final : public Driver {
   /// Deletes the sandbox, without waiting; nullopt if there is none, or if it is to stay.
   [[nodiscard]] Task<Result<std::optional<Departure>>> begin_removing(std::string name, std::string id, Removal how);
 
+  [[nodiscard]] Task<Result<>> ask_agent(const KnownPod* known);
   /// Waits until the agent of a ready Pod answers.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
 

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/async/in_parallel.hpp"
-#include "container/cluster/gone_pod.hpp"
+#include "base/async/with_timeout.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/gone_pod.hpp"
 #include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {
@@ -48,26 +49,27 @@ KnownPod read_config_map(Object config_map, WallTime seen_at) {
 }
 
 /// The record of that object; nullopt if there is none, or if it is being deleted.
-Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string name, std::string object_name) {
-  auto found = co_await cluster->client().get(kube::kConfigMaps, cluster->namespace_name(), std::move(object_name));
+Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string name, std::string object_name,
+                                                  Cluster::Reading reading = Cluster::Reading::now) {
+  auto found = co_await cluster->read(kube::kConfigMaps, cluster->namespace_name(), std::move(object_name), reading);
   if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
   if (!found || !is_part_of(*found, "record", name) || found->is_being_deleted()) co_return std::nullopt;
   co_return read_config_map(std::move(*found), cluster->client().transport().server_now());
 }
 
 /// Reads the record, and then its Pod.
-Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name) {
+Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name, Cluster::Reading reading) {
   KnownPod known;
   std::string namespace_name = cluster->namespace_name();
   std::string pod_name = object_name;
-  SKIFF_CO_TRY(auto recorded, co_await find_record(cluster, name, std::move(object_name)));
+  SKIFF_CO_TRY(auto recorded, co_await find_record(cluster, name, std::move(object_name), reading));
   if (recorded) {
     known = std::move(*recorded);
     if (known.damage || known.record->stopped) co_return known;
     namespace_name = known.record->namespace_name;
     pod_name = known.record->pod;
   }
-  auto pod = co_await cluster->client().get(kube::kPods, std::move(namespace_name), std::move(pod_name));
+  auto pod = co_await cluster->read(kube::kPods, std::move(namespace_name), std::move(pod_name), reading);
   if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error())};
   if (pod && is_part_of(*pod, "sandbox", name)) known.pod = std::move(*pod);
   if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
@@ -76,7 +78,7 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
 
 /// Finds out how a Pod that is gone has ended, unless it never existed.
 Task<> look_for_end(Cluster* cluster, KnownPod* known) {
-  if (known->pod || !known->record || known->record->stopped) co_return;
+  if (known->pod || !known->record || known->record->stopped || cluster->is_in_doubt()) co_return;
   const PodRecord& record = *known->record;
   GonePod pod{.namespace_name = record.namespace_name,
               .name = record.pod,
@@ -89,10 +91,12 @@ Task<> look_for_end(Cluster* cluster, KnownPod* known) {
 
 /// Repeats the reads until a missing Pod belongs to an unchanged record: a `stop` between the two reads would remove
 /// the Pod, too.
-Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name) {
+Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name,
+                                  Cluster::Reading reading = Cluster::Reading::now) {
   std::string seen;
   for (;;) {
-    auto known = co_await look(cluster, name, object_name);
+    auto known = co_await look(cluster, name, object_name, reading);
+    reading = Cluster::Reading::now;
     const bool is_missing = known && known->record && !known->record->stopped && !known->pod;
     if (!is_missing) co_return known;
     if (known->config_map->resource_version() == seen) {
@@ -135,10 +139,10 @@ Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::s
 
 }  // namespace
 
-Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
+Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name, Cluster::Reading reading) {
   SKIFF_CO_TRY_VOID(check_name(name));
   std::string object_name = cluster->object_name(name);
-  co_return co_await look_twice(cluster, std::move(name), std::move(object_name));
+  co_return co_await look_twice(cluster, std::move(name), std::move(object_name), reading);
 }
 
 Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::string id) {
@@ -201,6 +205,7 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
   nlohmann::json patch{{"metadata", {{"uid", record.uid()}}}, {"data", std::move(data)}};
   SKIFF_CO_TRY(auto changed, co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
                                                               kube::PatchKind::merge, std::move(patch)));
+  cluster->note(kube::kConfigMaps, changed);
   co_return std::move(changed);
 }
 
@@ -212,6 +217,11 @@ Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::str
   record.started_at = known->pod->text({"status", "startTime"});
   record.expires_at = std::move(expires_at);
   nlohmann::json data{{"was_up", "true"}, {"pod_uid", record.pod_uid}};
+  // A Pod from a pool keeps its id and its name, which were not known when the record was made.
+  if (known->config_map->text({"data", "pod"}) != record.pod) {
+    data["id"] = record.id;
+    data["pod"] = record.pod;
+  }
   if (!record.node.empty()) data["node"] = record.node;
   if (!record.started_at.empty()) data["started_at"] = record.started_at;
   if (known->service) data["service_uid"] = record.service_uid = known->service->uid();
@@ -308,10 +318,42 @@ Task<Result<>> read_both(Cluster* cluster, const SandboxFilter* filter,
   co_return Result<>{};
 }
 
+/// False if the API server does not answer soon.
+Task<bool> read_in_time(Cluster* cluster, const SandboxFilter* filter,
+                        std::function<void(std::vector<Object> items, bool is_first)> note_pods,
+                        std::function<void(std::vector<Object> items, bool is_first)> note_records) {
+  if (!co_await cluster->check_answers()) co_return false;
+  auto read = co_await within(std::chrono::steady_clock::now() + WatchedObjects::kAway,
+                              read_both(cluster, filter, std::move(note_pods), std::move(note_records)));
+  if (read && *read) co_return true;
+  cluster->watched()->doubt();
+  co_return false;
+}
+
+/// Takes what the watches know, without asking the API server.
+void read_copies(const WatchedObjects& copies, const SandboxFilter& filter,
+                 const std::function<void(std::vector<Object> items, bool is_first)>& note_pods,
+                 const std::function<void(std::vector<Object> items, bool is_first)>& note_records) {
+  const auto read = [&filter](const kube::Mirror& from, std::string_view component, const auto& note) {
+    from.for_each([&](Object object) {
+      if (!labels::is_selected(object, component, filter)) return;
+      std::vector<Object> one;
+      one.push_back(std::move(object));
+      note(std::move(one), false);
+    });
+  };
+  read(copies.pods(), "sandbox", note_pods);
+  read(copies.config_maps(), "record", note_records);
+}
+
 /// Reads a sandbox that could not be described from the lists: its Pod is in a namespace of its own, or was missing in
 /// the lists, which show two different moments. nullopt if it is gone.
 Task<> look_alone(Cluster* cluster, KnownPod known, std::optional<Sandbox>* sandbox) {
   const std::string name = known.record->spec.name;
+  if (cluster->is_in_doubt()) {
+    *sandbox = describe_known(known);
+    co_return;
+  }
   if (known.record->namespace_name == cluster->namespace_name()) {
     auto now = co_await look_twice(cluster, name, known.config_map->name());
     if (!now && now.error().code == Errc::sandbox_not_found) co_return;
@@ -344,7 +386,14 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
       if (records.back().record) records.back().config_map->json.erase("data");
     }
   };
-  SKIFF_CO_TRY_VOID(co_await read_both(cluster, &filter, note_pods, note_records));
+  WatchedObjects* const copies = filter.copies_will_do ? cluster->watched() : nullptr;
+  if (copies == nullptr || !copies->is_complete()) {
+    SKIFF_CO_TRY_VOID(co_await read_both(cluster, &filter, note_pods, note_records));
+  } else if (!co_await read_in_time(cluster, &filter, note_pods, note_records)) {
+    pods.clear();
+    records.clear();
+    read_copies(*copies, filter, note_pods, note_records);
+  }
   std::map<std::string, Sandbox> recorded;
   std::vector<KnownPod> alone;
   for (KnownPod& known : records) {

@@ -102,9 +102,10 @@ class Fleet::Change {
   std::string id_;
 };
 
-Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
+Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id, Reading reading) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
-  auto found = co_await driver->get(id);
+  if (reading == Reading::to_change) SKIFF_CO_TRY_VOID(co_await driver->check_answers());
+  auto found = co_await (reading == Reading::recent ? driver->get_recent(id) : driver->get(id));
   if (found && found->owner == tenant && !is_over(*found)) co_return Found{driver, std::move(*found)};
   if (!found && found.error().code != Errc::sandbox_not_found) co_return std::unexpected{std::move(found.error())};
   // This includes a sandbox whose record cannot be read, because its owner is unknown.
@@ -215,6 +216,7 @@ Task<Result<Made>> Fleet::create(ApiKey key, CreateRequest request, Progress pro
 
 Task<Result<Made>> Fleet::create_once(ApiKey key, CreateRequest request, Progress progress) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(key.tenant));
+  SKIFF_CO_TRY_VOID(co_await driver->check_answers());
   if (request.id.empty()) {
     SKIFF_CO_TRY(auto id, co_await id_for(key.tenant, request));
     request.id = std::move(id);
@@ -269,6 +271,7 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
   filter.damaged = false;
   filter.most_bytes = kPageBytes;
   filter.labels = std::move(labels);
+  filter.copies_will_do = true;
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   std::erase_if(page.items, is_over);
   co_return page;
@@ -276,7 +279,7 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
 
 Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   const Change change{this, tenant, id};
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id, Reading::to_change));
   SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
   if (!keeps_files(found.sandbox)) co_return std::unexpected{would_lose_files({})};
   std::unique_ptr<Keeping> keeping;
@@ -292,6 +295,7 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
 Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl, Progress progress) {
   const std::string id = found.sandbox.name;
   const Change change{this, key.tenant, id};
+  SKIFF_CO_TRY_VOID(co_await found.driver->check_answers());
   SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
   const bool is_handed_over = !payer || payer->sha256 != key.sha256;
   std::optional<Admission::Permit> payers_permit;
@@ -350,13 +354,13 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
 
 Task<Result<Sandbox>> Fleet::extend(std::string tenant, std::string id, Lease lease) {
   const Change change{this, tenant, id};
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id, Reading::to_change));
   co_return co_await found.driver->extend(std::move(id), lease, kExtendPatience);
 }
 
 Task<Result<>> Fleet::remove(std::string tenant, std::string id, Removal how, RemovalPrecondition precondition) {
   const Change change{this, tenant, id};
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id)));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id), Reading::to_change));
   const Sandbox& seen = found.sandbox;
   if (!fulfils(seen, precondition)) co_return std::unexpected{no_such_sandbox(seen.name)};
   SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
@@ -373,38 +377,23 @@ Task<Result<>> Fleet::remove(std::string tenant, std::string id, Removal how, Re
 Task<Result<FreshSandbox>> Fleet::look_up(std::string tenant, std::string id) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
   auto freshness = driver->freshness(id);
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id)));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id), Reading::recent));
   if (freshness && !freshness->holds()) freshness.reset();
   co_return FreshSandbox{.sandbox = std::move(found.sandbox), .freshness = std::move(freshness)};
 }
 
 Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, TokenGrant grant) {
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id, Reading::recent));
   co_return co_await found.driver->endpoint(std::move(id), std::move(grant));
 }
 
 Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, std::uint16_t port) {
-  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id, Reading::recent));
   // Otherwise the program that listens there is not its agent; on this machine it may be any program.
   if (own_label(found.sandbox, kTemplateLabel).empty()) {
     co_return fail(Errc::not_supported, "only sandboxes that this server has created serve E2B's clients");
   }
   co_return co_await found.driver->dial(std::move(id), port);
-}
-
-Task<Result<std::vector<PoolStatus>>> Fleet::pools(std::string tenant) {
-  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(std::move(tenant)));
-  if (driver->pools() == nullptr) co_return std::vector<PoolStatus>{};
-  co_return co_await driver->pools()->list();
-}
-
-Task<Result<PoolStatus>> Fleet::pool(std::string tenant, std::string name) {
-  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(std::move(tenant)));
-  if (driver->pools() != nullptr && check_pool_name(name)) {
-    auto status = co_await driver->pools()->status(name);
-    if (status || status.error().code != Errc::not_found) co_return status;
-  }
-  co_return fail(Errc::not_found, "there is no pool \"" + name + "\"", "id");
 }
 
 Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id, std::string shown) {
@@ -433,28 +422,9 @@ Task<Result<>> Fleet::sweep() {
   co_return Result<>{};
 }
 
-Task<Result<PoolHealth>> Fleet::heal_pools() {
-  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
-  PoolHealth sum;
-  LabelledNumbers seen = FleetCounts::no_pools();
-  for (const std::string& tenant : all) {
-    auto driver = co_await tenants_->driver(tenant);
-    if (!driver || (*driver)->pools() == nullptr) continue;
-    auto health = co_await (*driver)->pools()->heal();
-    if (!health) {
-      log::warning("cannot check the pools", {{"tenant", tenant}, {"error", health.error().message}});
-      continue;
-    }
-    sum.missing += health->missing;
-    sum.failures += health->failures;
-    for (const PoolStatus& pool : health->pools) note_pool(&seen, tenant, pool);
-  }
-  counts_.pools = std::move(seen);
-  co_return sum;
-}
-
 Task<Result<>> Fleet::sweep_tenant(std::string tenant, LabelledNumbers* seen) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
+  SKIFF_CO_TRY_VOID(co_await driver->check_answers());
   // Read all at once: a driver may read everything for each page.
   SandboxFilter filter{.owner = tenant, .damaged = false, .limit = std::numeric_limits<std::size_t>::max()};
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));

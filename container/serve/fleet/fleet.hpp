@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -146,7 +147,12 @@ class Fleet {
     Sandbox sandbox;
   };
   class Change;
-  [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
+  enum class Reading : std::uint8_t {
+    now,
+    recent,     ///< see Driver::get_recent
+    to_change,  ///< `cluster_unavailable` if the host is away, although a copy is known
+  };
+  [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id, Reading reading = Reading::now);
   [[nodiscard]] Task<Result<Made>> create_once(ApiKey key, CreateRequest request, Progress progress);
   /// Returns the sandbox that another request has created or is creating. The requests must be the same, unless any
   /// sandbox of the name is accepted.

@@ -63,13 +63,14 @@ class Replicas:
 
 
 @contextlib.contextmanager
-def in_the_network_of_pods(replicas):
-    """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it."""
-    path = str(replicas.skiff.work / "serve.sock")
-    log = open(replicas.skiff.work / "inside.log", "w+b")
+def in_the_network_of_pods(replicas, *flags, name="inside"):
+    """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it. `ask.told()` is its log."""
+    path = str(replicas.skiff.work / f"{name}.sock")
+    told = replicas.skiff.work / f"{name}.log"
+    log = open(told, "w+b")
     process = subprocess.Popen(
         replicas.cluster.in_its_network(replicas.skiff.program, "serve", "--driver", "pod", "--reach", "in-cluster",
-                                     "--listen", f"unix:{path}", "--templates", replicas.templates),
+                                     "--listen", f"unix:{path}", "--templates", replicas.templates, *flags),
         env=replicas.skiff.environment(KUBECONFIG=str(replicas.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=log)
 
@@ -91,7 +92,8 @@ def in_the_network_of_pods(replicas):
 
     try:
         until(lambda: process.poll() is not None or listens(), 30, "its socket")
-        assert process.poll() is None, (replicas.skiff.work / "inside.log").read_text()
+        assert process.poll() is None, told.read_text()
+        ask.told = told.read_text
         yield ask
         process.terminate()
         assert process.wait(60) == 0

@@ -1,7 +1,9 @@
 """Connections that break, and an API server that restarts."""
 
+import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import random
@@ -108,26 +110,57 @@ def test_up_ends_when_it_said_though_the_cluster_says_nothing(skiff, cluster, na
     skiff("rm", "box", "--force")
 
 
-def test_requests_reach_running_sandboxes_while_the_cluster_is_away(namespaces, tmp_path, cluster):
+def test_what_runs_goes_on_while_the_cluster_is_away(namespaces, tmp_path, cluster):
+    """Twice: what the watches missed in the first outage they know in the second one."""
     replicas = Replicas(tmp_path, namespaces.make("away"), namespaces.make("away, another tenant"))
-    text = {"Content-Type": "text/plain"}
+    headers = {"Content-Type": "application/json"}
     try:
         with in_the_network_of_pods(replicas) as ask:
-            ids = [ask("POST", "/v1/sandboxes", b"{}", replicas.key, {"Content-Type": "application/json"}).json()["id"] for _ in range(3)]
+            def create(name):
+                return ask("POST", "/v1/sandboxes", json.dumps({"name": name}).encode(), replicas.key, headers)
 
-            def run(number):
-                return ask("POST", f"/s/{ids[number]}/7070/v1/run", b"echo there", replicas.key, text)
+            def run(name, line=b"echo there"):
+                return ask("POST", f"/s/{name}/7070/v1/run", line, replicas.key, {"Content-Type": "text/plain"})
 
-            assert run(0).body == b"there\n"
-            for away, unknown in ((killed, 1), (silent, 2)):
-                with away(cluster):
-                    for _ in range(3):
-                        answer = run(0)
-                        assert (answer.status, answer.body) == (200, b"there\n"), answer.body
-                    for answer in (run(unknown), ask("GET", "/v1/sandboxes", None, replicas.key), ask("GET", "/v1/me", None, "e2b_" + "0" * 40)):
-                        assert (answer.status, answer.headers["Retry-After"]) == (503, "10"), (answer.status, answer.body)
+            def listed():
+                answer = ask("GET", "/v1/sandboxes", None, replicas.key)
+                assert answer.status == 200, answer.body
+                return {one["id"]: one["state"] for one in answer.json()["items"]}
+
+            def is_refused(answer):
+                assert (answer.status, answer.headers["Retry-After"]) == (503, "10"), (answer.status, answer.body)
+
+            for name in ("known", "never-asked", "removed"):
+                assert create(name).status == 201
+            assert run("known").body == b"there\n"
+            there = dict.fromkeys(("known", "never-asked", "removed"), "running")
+            for away in (killed, silent):
+                with concurrent.futures.ThreadPoolExecutor(1) as pool, away(cluster):
+                    stream = pool.submit(run, "known", f"seq 1 {LINES}; until [ -e {away.__name__} ]; do sleep 0.05; done; seq 1 {LINES}".encode())
+                    for name in there:
+                        answer = run(name)
+                        assert (answer.status, answer.body) == (200, b"there\n"), (name, answer.body)
+                    assert listed() == there
+                    for name in there:
+                        assert ask("GET", f"/v1/sandboxes/{name}", None, replicas.key).json()["state"] == "running"
                     assert ask("GET", "/readyz").status == 200
-                assert until(lambda: run(unknown).body == b"there\n", 60)
+                    is_refused(create("another"))
+                    is_refused(ask("DELETE", "/v1/sandboxes/known", None, replicas.key))
+                    is_refused(ask("GET", "/v1/sandboxes/another", None, replicas.key))
+                    is_refused(ask("GET", "/v1/me", None, "e2b_" + "0" * 40))
+                    assert run("known", f"touch {away.__name__}".encode()).status == 200
+                    streamed = stream.result()
+                assert streamed.body == b"".join(f"{number}\n".encode() for number in range(1, LINES + 1)) * 2
+                until(lambda: create("later").status == 201, 60, "that sandboxes are made again", 0.5)
+                assert run("later").body == b"there\n"
+                # Another client removes one, and the server learns it from its watch.
+                replicas.skiff("rm", "removed", "--driver", "pod", "-q")
+                until(lambda: run("removed").status != 200, 30, "that it is gone", 0.1)
+                there = dict.fromkeys(("known", "never-asked", "later"), "running")
+                if away is killed:
+                    assert ask("DELETE", "/v1/sandboxes/later", None, replicas.key).status == 204
+                    assert create("removed").status == 201
+                    there = dict.fromkeys(("known", "never-asked", "removed"), "running")
     finally:
         replicas.finish()
 

@@ -1,4 +1,4 @@
-#include "container/cluster/gone_pod.hpp"
+#include "container/cluster/pod/gone_pod.hpp"
 
 #include <utility>
 
