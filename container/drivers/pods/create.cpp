@@ -35,7 +35,10 @@ Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object obje
   const std::string name = object.name();
   const std::string id = object.label(labels::kSandbox);
   auto made = co_await cluster->client().create(resource, std::move(object));
-  if (made) co_return std::move(*made);
+  if (made) {
+    cluster->note(resource, *made);
+    co_return std::move(*made);
+  }
   if (made.error().may_have_happened || made.error().already_exists()) {
     auto found = co_await cluster->client().get(resource, namespace_name, name);
     if (found && found->label(labels::kSandbox) == id && !found->is_being_deleted()) co_return std::move(*found);
@@ -162,8 +165,8 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
   KnownPod known{.config_map = std::move(config_map),
                  .record = std::move(record),
                  .pod = std::move(taken->pod),
-                 .service = std::move(service)};
-  SKIFF_CO_TRY_VOID(co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}}));
+                 .service = std::move(service),
+                 .is_bound = true};
   co_return known;
 }
 

@@ -1,13 +1,17 @@
 #include "container/drivers/pods/pool_record.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
+#include <cstddef>
 #include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/id.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/kube/objects/pod.hpp"
 
@@ -105,6 +109,12 @@ Object as_taken(const Object& pod, const SandboxSpec& sandbox) {
 }
 
 }  // namespace
+
+std::uint32_t random_number() {
+  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
+  random_bytes(bytes);
+  return std::bit_cast<std::uint32_t>(bytes);
+}
 
 std::string pool_record_name(std::string_view prefix, std::string_view pool) {
   return std::string{prefix} + "pool-" + std::string{pool};

@@ -14,6 +14,9 @@
 /// no requests.
 namespace skiff::container {
 
+/// A random number, for callers that must not all make the same choice.
+[[nodiscard]] std::uint32_t random_number();
+
 /// "skiff-pool-NAME".
 [[nodiscard]] std::string pool_record_name(std::string_view prefix, std::string_view pool);
 /// Selects all Pods of a pool, including those that were taken.

@@ -35,25 +35,11 @@ using std::chrono::milliseconds;
 constexpr std::size_t kPodsAtOnce = 16;
 /// Most rounds; each follows a change by another client.
 constexpr int kMostRounds = 20;
-/// Most reads of a pool whose Pods are taken by other clients.
-constexpr int kMostLooks = 3;
-/// Most agents in a row that do not answer.
-constexpr int kMostDeadAgents = 3;
 /// How long a pool waits for problems that may pass by themselves: a first pull that failed, no room yet.
 constexpr milliseconds kTroublePatience{10'000};
 
 /// How long `close` waits for the successors of taken Pods.
 constexpr std::chrono::seconds kSuccessorPatience{10};
-
-std::string free_selector(std::string_view pool) {
-  return pool_selector(pool) + "," + std::string{labels::kPoolState} + "=free";
-}
-
-std::uint32_t random_number() {
-  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
-  random_bytes(bytes);
-  return std::bit_cast<std::uint32_t>(bytes);
-}
 
 /// A random number for a successor: concurrent callers must not choose the same one. `fill` uses lower numbers.
 unsigned successor_number() {
@@ -76,19 +62,12 @@ std::unexpected<Error> no_templates() {
   return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
 }
 
-/// True for a refusal that every other agent would give, too.
-bool is_ones_own_fault(const Error& error) {
-  return error.code == Errc::invalid_field || error.code == Errc::unknown_field || error.code == Errc::missing_field ||
-         error.code == Errc::invalid_request || error.code == Errc::payload_too_large;
-}
-
 }  // namespace
 
-Task<Result<PodPools::View>> PodPools::find(std::string name) {
+Task<Result<PodPools::View>> PodPools::find(std::string name, Cluster::Reading reading) {
   SKIFF_CO_TRY_VOID(check_pool_name(name));
-  kube::Client& client = cluster_->client();
-  auto record = co_await client.get(kube::kConfigMaps, cluster_->namespace_name(),
-                                    pool_record_name(cluster_->options().name_prefix, name));
+  auto record = co_await cluster_->read(kube::kConfigMaps, cluster_->namespace_name(),
+                                        pool_record_name(cluster_->options().name_prefix, name), reading);
   if (!record && record.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!record) co_return std::unexpected{std::move(record.error())};
   SKIFF_CO_TRY(auto pool, read_pool_record(*record));
@@ -133,6 +112,7 @@ Task<> PodPools::close() {
 }
 
 Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, unsigned number) {
+  while (takes_ > 0) co_await quiet_.wait();
   context.sandbox_id = new_id("s");
   SKIFF_CO_TRY(auto pod, create_member(view->pool, view->record, context, number));
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
@@ -391,98 +371,10 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
 }
 
 Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
-  SKIFF_CO_TRY(auto view, co_await find(spec.pod.pool));
+  SKIFF_CO_TRY(auto view, co_await find(spec.pod.pool, Cluster::Reading::known));
   SKIFF_CO_TRY_VOID(check_fits_pool(spec, &view.pool.sandbox));
   sizes_[spec.pod.pool] = view.pool.size;
   co_return complete_from_pool(std::move(spec), view.pool.sandbox);
-}
-
-Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
-  kube::Client& client = cluster_->client();
-  const auto size = sizes_.find(spec.pod.pool);
-  std::string part = size == sizes_.end() ? std::string{} : some_slots(size->second, random_number());
-  for (int looks = 0; looks < kMostLooks; ++looks) {
-    kube::ListOptions options{.label_selector = free_selector(spec.pod.pool)};
-    const bool is_part = !part.empty();
-    if (is_part) options.label_selector += "," + std::exchange(part, {});
-    SKIFF_CO_TRY(auto listed, co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options)));
-    std::vector<Object>& pods = listed.items;
-    std::erase_if(pods, [](const Object& pod) { return member_state(pod) != MemberState::free; });
-    const std::size_t waiting = pods.size();
-    std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
-    if (pods.empty() && is_part) continue;
-    if (pods.empty()) co_return std::nullopt;
-    // Clients that come together should not all begin with the same Pod.
-    std::ranges::rotate(pods, pods.begin() + static_cast<std::ptrdiff_t>(random_number() % pods.size()));
-    for (const Object& pod : pods) {
-      auto taken = co_await client.patch(kube::kPods, pod.namespace_name(), pod.name(), kube::PatchKind::json,
-                                         take_patch(pod, spec, record));
-      if (!taken && taken.error().may_have_happened) {
-        taken = co_await client.get(kube::kPods, pod.namespace_name(), pod.name());
-        if (taken && !was_taken_for(*taken, spec, record)) continue;
-      }
-      if (taken) {
-        ClaimedPod claimed{.pod = std::move(*taken)};
-        if (!is_part) claimed.left = waiting - 1;
-        co_return claimed;
-      }
-      const bool was_faster = taken.error().status.code == 422 || taken.error().not_found();
-      if (!was_faster) co_return std::unexpected{std::move(taken.error())};
-    }
-  }
-  co_return std::nullopt;
-}
-
-Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
-  auto key = co_await cluster_->signing_key_of(pod);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  ReachTarget target{.sandbox = spec.name, .namespace_name = pod.namespace_name(), .pod = pod};
-  auto token = [key = std::move(*key), id = labels::get(pod, labels::kSandbox), owner = spec.owner] {
-    return sign_token(key, id, owner, {}, wall_now());
-  };
-  SKIFF_CO_TRY(auto endpoint, co_await reach_->find(std::move(target), std::move(token)));
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
-  json body{{"env", spec.env}, {"labels", spec.labels}};
-  if (spec.lease.ttl) body["ttl_ms"] = spec.lease.ttl->count();
-  if (spec.lease.idle_ttl) body["idle_ttl_ms"] = spec.lease.idle_ttl->count();
-  std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
-  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/init", std::move(text)));
-  co_return Result<>{};
-}
-
-Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record, Limit limit) {
-  Error last;
-  for (int tries = 0; tries < kMostDeadAgents; ++tries) {
-    SKIFF_CO_TRY(auto claimed, co_await claim(spec, record));
-    if (!claimed) {
-      want_filled(spec.pod.pool);
-      co_return std::nullopt;
-    }
-    Object& pod = claimed->pod;
-    const std::string id = labels::get(pod, labels::kSandbox);
-    // Run this at the same time as the binding, and even if that fails, because the pool has lost a member.
-    successors_.spawn("successor", create_successor(spec.pod.pool, claimed->left));
-    Result<> limited;
-    Result<> bound = std::unexpected{Error{}};
-    std::exception_ptr cancelled;
-    try {
-      limited = co_await limit(id);
-      if (limited) bound = co_await bind(pod, spec);
-    } catch (...) {
-      cancelled = std::current_exception();
-    }
-    if (bound && !cancelled) co_return TakenSandbox{.pod = std::move(pod), .id = id};
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    kube::RemoveOptions options{.grace_seconds = 0, .uid = pod.uid()};
-    (void)co_await cluster_->client().remove(kube::kPods, pod.namespace_name(), pod.name(), std::move(options));
-    if (cancelled) std::rethrow_exception(cancelled);
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-    if (!limited) co_return std::unexpected{std::move(limited.error())};
-    if (is_ones_own_fault(bound.error())) co_return std::unexpected{std::move(bound.error())};
-    last = std::move(bound.error());
-  }
-  co_return std::unexpected{bring_up_failure(
-      FailureReason::no_agent, "the agents of pool \"" + spec.pod.pool + "\" don't answer: " + last.message)};
 }
 
 }  // namespace skiff::container

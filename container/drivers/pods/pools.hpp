@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/async/event.hpp"
 #include "base/async/task_group.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/reach.hpp"
+#include "container/drivers/pods/free_members.hpp"
 #include "container/drivers/pods/pool_record.hpp"
 #include "container/sandbox/pools.hpp"
 
@@ -33,7 +35,8 @@ struct ClaimedPod {
 /// outlive it.
 class PodPools final : public Pools {
  public:
-  PodPools(Cluster* cluster, Reach* reach) : cluster_{cluster}, reach_{reach}, successors_{cluster->executor()} {}
+  PodPools(Cluster* cluster, Reach* reach)
+      : cluster_{cluster}, reach_{reach}, quiet_{cluster->executor()}, successors_{cluster->executor()} {}
   /// Waits for the successors of taken Pods; call it before the object is destroyed.
   [[nodiscard]] Task<> close();
 
@@ -63,6 +66,7 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
 
  private:
+  class Taking;
   /// The current state of a pool.
   struct View {
     PoolSpec pool;
@@ -70,7 +74,7 @@ class PodPools final : public Pools {
     std::vector<kube::Object> pods = {};
   };
   /// Reads a pool without its Pods.
-  [[nodiscard]] Task<Result<View>> find(std::string name);
+  [[nodiscard]] Task<Result<View>> find(std::string name, Cluster::Reading reading = Cluster::Reading::now);
   /// Reads a pool with all Pods, also those that were taken.
   [[nodiscard]] Task<Result<View>> look(std::string name);
   /// The values for a new Pod that are not in its spec.
@@ -93,6 +97,14 @@ class PodPools final : public Pools {
                                                         Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
+  /// Null: no watch knows the members.
+  [[nodiscard]] FreeMembers* known_members();
+  [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_member(kube::Object pod, const SandboxSpec* spec,
+                                                                      const std::optional<kube::Object>* record);
+  /// Takes a Pod that a watch knows, without a read; nullopt if it knows none.
+  [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_known_member(const SandboxSpec* spec,
+                                                                            const std::optional<kube::Object>* record);
+  void begin_refill(const std::string& pool, std::optional<std::size_t> left);
   [[nodiscard]] Task<Result<>> create_record(const PoolSpec* wanted, std::string creation);
   /// Removes the pool if it is that of `creation`.
   [[nodiscard]] Task<Result<bool>> take_back(std::string name, std::string creation,
@@ -101,6 +113,9 @@ class PodPools final : public Pools {
 
   Cluster* cluster_;
   Reach* reach_;
+  std::optional<FreeMembers> known_;
+  std::size_t takes_ = 0;  ///< number of callers that take a member right now
+  Event quiet_;            ///< notified when there is none
   TaskGroup successors_;
   std::map<std::string, bool, std::less<>> fillers_;  ///< pools that are being filled; true: fill once more afterwards
   std::map<std::string, std::string, std::less<>> troubles_;  ///< why pools cannot be filled, by pool

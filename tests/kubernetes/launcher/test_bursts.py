@@ -1,0 +1,126 @@
+"""Many sandboxes from a pool at the same time, by two replicas: each gets a Pod of its own, and what each costs the API server."""
+
+import collections
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import tempfile
+
+import pytest
+
+import replicas as servers
+from skiff import BUSYBOX
+from waiting import until
+
+SIZE = 10
+TEMPLATES = "warm: {pod: {pool: warm}}\n"
+# Requests for a sandbox and its first command, without the port-forwards of a server outside and without the Pods that follow.
+MOST_OF_SERVE = 3
+MOST_OF_THE_CLI = 12
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def replicas(namespaces):
+    with tempfile.TemporaryDirectory(prefix="skiff-") as directory:
+        one = servers.Replicas(pathlib.Path(directory), namespaces.make("bursts"), namespaces.make("bursts, another tenant"))
+        one.templates.write_text(servers.TEMPLATES + TEMPLATES)
+        try:
+            yield one
+        finally:
+            one.finish()
+
+
+@pytest.fixture
+def pool(replicas):
+    replicas.skiff("pool", "create", "warm", "--size", str(SIZE), "--image", BUSYBOX, "--dialect", "e2b",
+                   "--cpu", "10m:1", "-q")
+    yield
+    replicas.skiff("rm", "--all", "--everyone", "-q", "--driver", "pod")
+    replicas.skiff("pool", "rm", "warm")
+
+
+@pytest.fixture
+def pair(replicas, pool):
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(servers.in_the_network_of_pods(replicas, "--log-requests", name=name)) for name in ("one", "other")]
+
+
+def requests(told):
+    """"VERB RESOURCE" of what a server has asked the API server about sandboxes, by its log."""
+    found = collections.Counter()
+    for line in told.splitlines():
+        words = line.removeprefix("skiff: ").split()
+        if len(words) < 3 or words[0] not in ("GET", "POST", "PATCH", "PUT", "DELETE") or "watch=true" in words[1]:
+            continue
+        path = words[1].partition("?")[0].split("/")
+        if "namespaces" not in path or "portforward" in path or "api-keys" in words[1]:
+            continue
+        kind = path[path.index("namespaces") + 2:][:1]
+        found[f"{words[0]} {kind[0] if kind else 'namespace'}"] += 1
+    del found["POST pods"]
+    return found
+
+
+def create(replicas, ask, **more):
+    body = json.dumps({"template": "warm", **more}).encode()
+    return ask("POST", "/v1/sandboxes", body, replicas.key, {"Content-Type": "application/json"})
+
+
+def run(replicas, ask, sandbox, line):
+    return ask("POST", f"/s/{sandbox}/7070/v1/run", line, replicas.key, {"Content-Type": "text/plain"})
+
+
+def is_full(replicas):
+    return json.loads(replicas.skiff("pool", "status", "warm", "-o", "json")[0])["available"] == SIZE
+
+
+def test_a_burst_through_two_replicas_gives_each_sandbox_a_pod_of_its_own(replicas, pair):
+    for ask in pair:
+        assert create(replicas, ask).status == 201
+    until(lambda: is_full(replicas), 120, "that the pool is full again", 0.5)
+    with concurrent.futures.ThreadPoolExecutor(SIZE) as threads:
+        made = list(threads.map(lambda number: create(replicas, pair[number % 2], env={"WHO": str(number)}), range(SIZE)))
+    assert [answer.status for answer in made] == [201] * SIZE, [answer.body for answer in made]
+    ids = [answer.json()["id"] for answer in made]
+    records = {one["metadata"]["name"]: one for one in replicas.home.items("configmaps")}
+    pods = {one["metadata"]["name"]: one for one in replicas.home.items("pods")}
+    mine = [records[f"skiff-{sandbox}"] for sandbox in ids]
+    assert len({one["data"]["pod"] for one in mine}) == SIZE
+    for record in mine:
+        owners = [owner["uid"] for owner in pods[record["data"]["pod"]]["metadata"]["ownerReferences"]]
+        assert owners == [record["metadata"]["uid"]]
+        assert record["data"]["was_up"] == "true"
+    # By the other one, which has not made it.
+    for number, sandbox in enumerate(ids):
+        answer = run(replicas, pair[(number + 1) % 2], sandbox, b"echo $WHO")
+        assert (answer.status, answer.body) == (200, f"{number}\n".encode())
+    until(lambda: is_full(replicas), 120, "that the pool is full again", 0.5)
+
+
+def test_a_sandbox_from_a_pool_costs_the_api_server_three_requests(replicas, pair, capsys):
+    ask = pair[0]
+    assert run(replicas, ask, create(replicas, ask).json()["id"], b"true").status == 200
+    least = None
+    for _ in range(ROUNDS):
+        until(lambda: is_full(replicas), 120, "that nothing is made in the background", 0.5)
+        before = requests(ask.told())
+        answer = create(replicas, ask)
+        assert answer.status == 201, answer.body
+        assert run(replicas, ask, answer.json()["id"], b"true").status == 200
+        # The background reads, too: the round in which it did not counts.
+        asked = requests(ask.told()) - before
+        least = asked if least is None or asked.total() < least.total() else least
+    with capsys.disabled():
+        print(f"\nserve asked for a sandbox from a pool and its first command: {dict(least)}")
+    assert least.total() <= MOST_OF_SERVE, least
+
+
+def test_the_command_line_asks_no_more_than_it_must(replicas, pool, capsys):
+    up = replicas.skiff("up", "cli", "--pool", "warm", "--service", "none", "--log-requests", "--driver", "pod", "-q")[1]
+    used = replicas.skiff("exec", "cli", "--log-requests", "--driver", "pod", "--", "true")[1]
+    asked = requests(up) + requests(used)
+    with capsys.disabled():
+        print(f"\nup --pool and exec asked: {dict(asked)}")
+    assert asked.total() <= MOST_OF_THE_CLI, asked
