@@ -63,6 +63,9 @@ Result<Templates> Templates::create(const SandboxSpec& base, const nlohmann::jso
     if (text->image) spec.image = *text->image;
     for (const auto& [variable, set] : text->env) spec.env[variable] = set;
     if (!text->pod.is_null()) {
+      // Ports are those of a Service.
+      const bool has_ports = text->pod.is_object() && text->pod.contains("ports");
+      if (has_ports && spec.pod.service == ServiceKind::none) spec.pod.service = ServiceKind::clusterip;
       auto merged = nlohmann::json::parse(protocol::to_json(spec.pod));
       merged.merge_patch(text->pod);
       auto pod = protocol::decode_json<PodOptions>(merged);

@@ -85,7 +85,6 @@ class Serve final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     raise_open_files();
-    SKIFF_CO_TRY(auto templates, read_templates(arguments));
     std::string domain;
     if (dev_ && domain_.empty()) domain_ = kDevDomain;
     if (!domain_.empty()) {
@@ -93,6 +92,7 @@ class Serve final : public Invocation {
     }
     context.set_serves_others();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
+    SKIFF_CO_TRY(auto templates, read_templates(arguments, *driver));
     SKIFF_CO_TRY_VOID(co_await driver->check_host());
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
     context.tell_notice(*driver);
@@ -185,8 +185,10 @@ class Serve final : public Invocation {
     return cluster ? (*cluster)->namespace_name() : "default";
   }
 
-  Result<serve::Templates> read_templates(const SettingsTable::Arguments& arguments) const {
+  Result<serve::Templates> read_templates(const SettingsTable::Arguments& arguments, const Driver& driver) const {
     SKIFF_TRY(auto base, spec_.spec({}, {}, arguments.given));
+    // Clients reach sandboxes through this server, and a Service costs the cluster more than all the rest of a sandbox.
+    if (driver.name() == "pod") base.pod.service = ServiceKind::none;
     nlohmann::json further;
     if (!templates_.empty()) {
       SKIFF_TRY(auto text, read_small_file(templates_, kLongestTemplates));

@@ -53,6 +53,19 @@ TEST(Templates, ANameBelongsToOneTemplate) {
   EXPECT_EQ(base->find("base")->image, "a");
 }
 
+TEST(Templates, HaveAServiceOnlyIfTheySaySo) {
+  SandboxSpec base = base_spec();
+  base.pod.service = ServiceKind::none;
+  const auto all =
+      Templates::create(base, {{"quiet", {{"image", "a"}}},
+                               {"ports", {{"image", "a"}, {"pod", {{"ports", {"8080"}}}}}},
+                               {"said", {{"image", "a"}, {"pod", {{"service", "headless"}, {"ports", {"8080"}}}}}}});
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->find("quiet")->pod.service, ServiceKind::none);
+  EXPECT_EQ(all->find("ports")->pod.service, ServiceKind::clusterip);
+  EXPECT_EQ(all->find("said")->pod.service, ServiceKind::headless);
+}
+
 TEST(Templates, LeaveToThePoolWhatTheyDoNotSay) {
   SandboxSpec base = base_spec();
   base.pod.agent_image = "agent:1";
