@@ -88,7 +88,7 @@ Task<Result<std::optional<Object>>> PodPools::take_known_member(const SandboxSpe
                                                                 const std::optional<Object>* record) {
   FreeMembers* const members = known_members();
   while (members != nullptr) {
-    auto held = members->next(spec->pod.pool);
+    auto held = members->next(labels::label_value(spec->pod.pool));
     if (!held) break;
     SKIFF_CO_TRY(auto taken, co_await take_member(held->pod(), spec, record));
     if (taken) co_return taken;

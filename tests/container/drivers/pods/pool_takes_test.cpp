@@ -81,13 +81,14 @@ CO_TEST(PoolTakes, ASandboxCostsThreeWritesAndNoRead, ServedPool& served) {
   EXPECT_EQ(served.asked().size(), 3u);
 }
 
+Task<> make_into(ServedPool* served, std::size_t index, Result<Sandbox>* made) {
+  *made = co_await served->driver.create(ServedPool::spec("box-" + std::to_string(index)), fakes::ignore_progress);
+}
+
 CO_TEST(PoolTakes, ABurstTakesEachPodOnceWithoutAConflict, ServedPool& served) {
   std::vector<Result<Sandbox>> made(4, std::unexpected{Error{}});
-  const auto create = [&](std::size_t index) -> Task<> {
-    made[index] =
-        co_await served.driver.create(ServedPool::spec("box-" + std::to_string(index)), fakes::ignore_progress);
-  };
-  co_await in_parallel(made.size(), made.size(), create);
+  co_await in_parallel(made.size(), made.size(),
+                       [&](std::size_t index) { return make_into(&served, index, &made[index]); });
   std::set<std::string> pods;
   for (const auto& one : made) {
     CO_ASSERT_TRUE(one.has_value()) << one.error().message;
