@@ -6,49 +6,68 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/unique_fd.hpp"
 
 namespace skiff {
+
 namespace {
 
-/// Most files are shorter than this. Room for the longest ones would cost its pages for each of them.
-constexpr std::size_t kFirstRoom = 4096;
+/// Holds most small files, so that memory for the largest one is taken only when a file needs it.
+constexpr std::size_t kFirstRoom = std::size_t{8} << 10U;
 
-/// Makes room for more bytes, at most `most`. A string that grows by itself leaves copies behind that are never wiped.
-void enlarge(std::string& text, std::size_t most) {
-  std::string larger(std::min(most, text.size() * 4), '\0');
-  text.copy(larger.data(), text.size());
-  wipe(text);
-  text = std::move(larger);
-}
+/// A buffer that grows. A string that grows by itself would leave copies behind that are never wiped.
+class Text {
+ public:
+  explicit Text(std::size_t room) { make(room); }
+  ~Text() { wipe(text_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::span<char> rest() { return std::span{text_}.subspan(size_); }
+  void add(std::size_t read) noexcept { size_ += read; }
+  void grow(std::size_t room) {
+    std::string before = std::exchange(text_, {});
+    make(room);
+    std::copy_n(before.begin(), size_, text_.begin());
+    wipe(before);
+  }
+  std::string take() {
+    text_.resize(size_);
+    return std::exchange(text_, {});
+  }
+
+ private:
+  void make(std::size_t room) {
+    text_.resize_and_overwrite(room, [](char*, std::size_t size) { return size; });
+  }
+
+  std::string text_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace
 
 Result<std::string> read_small_file(const std::string& path, std::size_t most) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
   if (!file) return std::unexpected{system_error(errno, "open \"" + path + "\"")};
-  std::string text(std::min(most + 1, kFirstRoom), '\0');
-  std::size_t size = 0;
-  while (size <= most) {
-    if (size == text.size()) enlarge(text, most + 1);
-    const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
-    if (got == 0) break;
+  // One byte more than `most` shows that the file is too large.
+  Text text{std::min(most + 1, kFirstRoom)};
+  while (text.size() <= most) {
+    if (text.rest().empty()) text.grow(std::min(most + 1, text.size() * 4));
+    const std::span<char> into = text.rest();
+    const ssize_t got = ::read(file.get(), into.data(), into.size());
+    if (got == 0) return text.take();
     if (got > 0) {
-      size += static_cast<std::size_t>(got);
+      text.add(static_cast<std::size_t>(got));
     } else if (errno != EINTR) {
-      const int error = errno;
-      wipe(text);
-      return std::unexpected{system_error(error, "read \"" + path + "\"")};
+      return std::unexpected{system_error(errno, "read \"" + path + "\"")};
     }
   }
-  if (size > most) {
-    wipe(text);
-    return fail(Errc::invalid_field, "\"" + path + "\" is larger than " + std::to_string(most) + " bytes");
-  }
-  text.resize(size);
-  return text;
+  return fail(Errc::invalid_field, "\"" + path + "\" is larger than " + std::to_string(most) + " bytes");
 }
 
 void wipe(std::string& text) noexcept {
