@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "fs/archive/compression_magic.hpp"
+
 namespace skiff::fs {
 namespace {
 
@@ -53,6 +55,7 @@ struct Compressor::State {
   Compression kind;
   ByteSink sink;
   std::vector<char> out = std::vector<char>(kCompressedBlock);
+  std::size_t gathered = 0;  ///< bytes of `out` that wait, without compression
   std::unique_ptr<z_stream, EndDeflate> gzip = {};
   std::unique_ptr<ZSTD_CCtx, FreeZstd> zstd = {};
 
@@ -84,11 +87,25 @@ struct Compressor::State {
     }
   }
 
+  Result<> flush() {
+    const std::size_t size = std::exchange(gathered, 0);
+    return size == 0 || sink({out.data(), size}) ? Result<>{} : gone();
+  }
+
+  /// Joins small pieces: each block costs its receivers a wakeup or more, and an archive of small files has many.
+  Result<> gather(std::string_view bytes, bool last) {
+    if (bytes.size() > out.size() - gathered) {
+      SKIFF_TRY_VOID(flush());
+    }
+    if (bytes.size() >= out.size()) return sink(bytes) ? Result<>{} : gone();
+    gathered += bytes.copy(out.data() + gathered, bytes.size());
+    return last ? flush() : Result<>{};
+  }
+
   Result<> write(std::string_view bytes, bool last) {
     switch (kind) {
       case Compression::none:
-        if (!bytes.empty() && !sink(bytes)) return gone();
-        return {};
+        return gather(bytes, last);
       case Compression::gzip:
         return deflate(bytes, last ? Z_FINISH : Z_NO_FLUSH);
       case Compression::zstd:
@@ -152,18 +169,15 @@ struct Decompressor::State {
   }
 
   Result<> find_kind() {
-    while (to < 4 && !ended) {
+    while (to < kCompressionMagic && !ended) {
       SKIFF_TRY_VOID(fill());
     }
     known = true;
-    const std::string_view start{in.data(), to};
-    if (start.starts_with("\x1F\x8B")) {
-      kind = Compression::gzip;
+    kind = compression_of({in.data(), to});
+    if (kind == Compression::gzip) {
       gzip.reset(new z_stream{});
       if (::inflateInit2(gzip.get(), kGzipWindow) != Z_OK) return no_memory();
-    } else if (start.starts_with("\x28\xB5\x2F\xFD") ||
-               (start.size() >= 4 && (start[0] & 0x70) == 0x50 && start.substr(1, 3) == "\x2A\x4D\x18")) {
-      kind = Compression::zstd;
+    } else if (kind == Compression::zstd) {
       zstd.reset(::ZSTD_createDCtx());
       if (!zstd) return no_memory();
       (void)::ZSTD_DCtx_setParameter(zstd.get(), ZSTD_d_windowLogMax, kLargestZstdWindow);

@@ -22,9 +22,10 @@ struct ExtractSummary {
 };
 
 /// Unpacks a tar archive into `directory`; its bytes show whether it is plain, gzip or zstd. The whole archive is
-/// checked before the first file is written; meanwhile its bytes are in a nameless file in the same file system. Modes
-/// (without umask) and times are kept. An existing file or link is replaced, an existing directory is used. Memory:
-/// some 20 bytes a member, and the paths of the directories. Blocks; meant for a pool thread.
+/// checked before the first file gets a name; meanwhile its bytes are in a nameless file in the same file system, and
+/// the large files of a plain archive in nameless files of their own, so that they are written once. Modes (without
+/// umask) and times are kept. An existing file or link is replaced, an existing directory is used. Memory: some 20
+/// bytes a member, and the paths of the directories. Blocks; meant for a pool thread.
 ///
 /// Refused before anything is written: a member that is absolute, holds `..`, or would pass a link, in the archive or
 /// on disk (`path_escapes_root`); devices and FIFOs (`not_a_regular_file`); a hard link to a file outside of the

@@ -55,7 +55,10 @@ class TarReader {
   static constexpr std::size_t kLongestPath = 4095;
   static constexpr std::size_t kLongestHeader = std::size_t{1} << 20U;  ///< limit for extended headers
 
-  explicit TarReader(ByteSource source);
+  /// Passes over bytes of the source. Where the source ends before, the next read shows it.
+  using Skip = std::function<void(std::uint64_t count)>;
+  /// Without `skip`, content that is not wanted is read.
+  explicit TarReader(ByteSource source, Skip skip = {});
 
   /// Returns the next member, or nothing after the last one. Skips the unread content of the member before.
   [[nodiscard]] Result<std::optional<TarEntry>> next();
@@ -75,6 +78,7 @@ class TarReader {
   [[nodiscard]] Result<> read_map(std::span<const char> block, TarSparse& sparse);
 
   ByteSource source_;
+  Skip skip_source_;
   bool is_first_ = true;  // whether the next header is the first
   std::uint64_t left_ = 0;
   std::size_t padding_ = 0;

@@ -101,7 +101,7 @@ struct TarReader::Extended {
   }
 };
 
-TarReader::TarReader(ByteSource source) : source_{std::move(source)} {}
+TarReader::TarReader(ByteSource source, Skip skip) : source_{std::move(source)}, skip_source_{std::move(skip)} {}
 
 /// Fills `block`; returns false when the archive ends right before it.
 Result<bool> TarReader::read_block(std::span<char> block) {
@@ -127,6 +127,10 @@ Result<std::string> TarReader::read_extra(std::uint64_t size) {
 Result<> TarReader::skip() {
   std::array<char, 32768> ignored;
   std::uint64_t rest = std::exchange(left_, 0) + std::exchange(padding_, 0);
+  if (skip_source_) {
+    skip_source_(rest);
+    return {};
+  }
   while (rest > 0) {
     SKIFF_TRY(
         const auto got,

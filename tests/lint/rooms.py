@@ -38,7 +38,7 @@ ARROWS = {
     "protocol/socket_io": (("protocol/json",), "Socket.IO: the packets in a WebSocket's frames"),
 
     "fs": ((), ""),
-    "fs/path": ((), "a path becomes a descriptor, below a root and nowhere else; locks of names"),
+    "fs/path": ((), "a path becomes a descriptor, below a root and nowhere else; locks of names; holes of files"),
     "fs/content": (("fs/path",), "reading, writing, appending, editing one file; what is known of an entry"),
     "fs/tree": (("fs/path", "fs/content"), "listing, copying, moving and removing trees; batches of operations"),
     "fs/search": (("fs/path",), "walking a tree, ignore files, globs, grep"),

@@ -20,7 +20,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr std::size_t kBlock = std::size_t{64} << 10U;
 constexpr std::size_t kArchiveOnTheWay = std::size_t{1} << 20U;
 
 constexpr std::string_view kLeftOutNames = "X-Skiff-Left-Out-Names";
@@ -154,16 +154,17 @@ class BodyPace {
 Task<Result<>> receive(Call* call, Unpacking* work) {
   Ending ending{*work};
   BodyPace pace{call->agent.settings.body_timeout};
+  std::string buffer(kBlock, '\0');
   for (;;) {
-    std::string block(kBlock, '\0');
     const SteadyTime began = std::chrono::steady_clock::now();
-    SKIFF_CO_TRY(auto got, co_await call->http.read_body_some(block));
+    SKIFF_CO_TRY(auto got, co_await call->http.read_body_some(buffer));
     if (got == 0) break;
     if (auto paced = pace.add(std::chrono::steady_clock::now() - began, got); !paced) {
       log::info("ended a transfer: its client sends too slowly", {{"peer", call->http.peer()}});
       co_return paced;
     }
-    block.resize(got);
+    // A block has the size of what was read: the queue counts no unused memory.
+    std::string block = buffer.substr(0, got);
     const bool wanted = co_await work->endpoint.push(std::move(block));
     if (!wanted) co_return Result<>{};  // the thread refused the archive; the outcome has the error
   }

@@ -46,6 +46,27 @@ Result<std::string> decompress(std::string_view bytes, std::size_t in_step, std:
   }
 }
 
+TEST(Compression, JoinsSmallPiecesThatItDoesNotCompress) {
+  std::string out;
+  std::size_t blocks = 0;
+  Compressor compressor{Compression::none, [&](std::string_view bytes) {
+                          out += bytes;
+                          ++blocks;
+                          return true;
+                        }};
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string piece = std::to_string(i);
+    text += piece;
+    ASSERT_TRUE(compressor.write(piece));
+  }
+  const std::string large = random_text(1'000'000);
+  ASSERT_TRUE(compressor.write(large));
+  ASSERT_TRUE(compressor.finish());
+  EXPECT_TRUE(out == text + large);
+  EXPECT_LT(blocks, 20U);
+}
+
 TEST(Compression, ReadsBackWhatItWroteInAnySteps) {
   for (const Compression kind : {Compression::none, Compression::gzip, Compression::zstd}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{5000}, std::size_t{1'000'000}}) {

@@ -176,6 +176,80 @@ TEST(Extract, ReplacesFilesAndKeepsDirectories) {
   EXPECT_EQ(tree.read("dir/file"), "2") << "the last of a name counts";
 }
 
+TEST(Extract, UnpacksLargeFilesAmongSmallOnes) {
+  const test::ScratchTree from;
+  const std::string large = std::string(1'500'000, 'a') + std::string(700'000, '\0') + "end";
+  from.write("in/a", "small");
+  from.write("in/b", large);
+  from.write("in/c", "small, too");
+  from.write("in/sub/deep/d", large + "d");
+  from.write("in/sub/e", std::string(3'000'000, '\0'));
+  std::filesystem::create_hard_link(from / "in/b", from / "in/hard");
+  ASSERT_EQ(from.shell("cd in && chmod 640 b && touch -d '2001-02-03 04:05:06.789' b"), 0);
+  for (const std::string format : {"", "-S", "-z"}) {
+    ASSERT_EQ(from.shell("tar -c " + format + " --format=pax --sort=name -C in -f a.tar ."), 0);
+    const test::ScratchTree to;
+    to.write("b", "before");
+    to.write("sub/e", "before");
+    const auto done = extract(to, from.read("a.tar"));
+    ASSERT_TRUE(done) << format << ": " << done.error().message;
+    EXPECT_EQ(from.shell("diff -r in '" + to.path().string() + "'"), 0) << format;
+    EXPECT_EQ(status(to, "b").st_mode & 07777U, 0640U);
+    EXPECT_EQ(status(to, "b").st_mtim.tv_nsec, 789'000'000);
+    EXPECT_EQ(status(to, "b").st_ino, status(to, "hard").st_ino);
+    EXPECT_LT(status(to, "sub/e").st_blocks, 100) << "zeros are a hole";
+    EXPECT_LT(status(to, "b").st_blocks * 512, 1'700'000);
+  }
+}
+
+TEST(Extract, KeepsTheLastOfTwoLargeFilesOfOneName) {
+  const test::ScratchTree tree;
+  const std::string first(2'000'000, '1');
+  const std::string second(3'000'000, '2');
+  ASSERT_TRUE(extract(tree, tar_member("f", '0', first) + tar_member("f", '0', second) + tar_end()));
+  EXPECT_TRUE(tree.read("f") == second);
+  ASSERT_TRUE(extract(tree, tar_member("f", '0', first) + tar_member("f", '0', "small") + tar_end()));
+  EXPECT_EQ(tree.read("f"), "small");
+}
+
+TEST(Extract, UnpacksMoreLargeFilesThanItSetsAside) {
+  const test::ScratchTree tree;
+  std::string bytes;
+  const std::string large(std::size_t{1} << 20U, 'x');
+  for (int i = 0; i < 70; ++i) bytes += tar_member("f" + std::to_string(i), '0', large + std::to_string(i));
+  const auto done = extract(tree, bytes + tar_end());
+  ASSERT_TRUE(done) << done.error().message;
+  for (int i = 0; i < 70; ++i) EXPECT_TRUE(tree.read("f" + std::to_string(i)) == large + std::to_string(i)) << i;
+}
+
+TEST(Extract, LeavesNothingOfLargeFilesOfAnArchiveThatItRefuses) {
+  const test::ScratchTree tree;
+  const std::string large = tar_member("large", '0', std::string(2'000'000, 'x'));
+  EXPECT_FALSE(extract(tree, large + tar_member("../evil", '0', "x") + tar_end()));
+  EXPECT_FALSE(extract(tree, large));
+  EXPECT_FALSE(extract(tree, large.substr(0, 1'500'000)));
+  EXPECT_TRUE(is_empty(tree));
+}
+
+TEST(Extract, ReceivesAlsoAnArchiveThatItRefusesWhole) {
+  const test::ScratchTree tree;
+  std::string_view left;
+  const std::string bytes =
+      tar_member("../evil", '0', "x") + tar_member("f", '0', std::string(3'000'000, 'x')) + tar_end();
+  left = bytes;
+  const auto source = [&left](std::span<char> into) -> Result<std::size_t> {
+    const std::size_t size = std::min(into.size(), left.size());
+    left.copy(into.data(), size);
+    left.remove_prefix(size);
+    return size;
+  };
+  const auto done = extract_archive(tree.open(), source, {}, {});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::path_escapes_root);
+  EXPECT_TRUE(left.empty()) << "a sender that is still writing would not read the answer";
+  EXPECT_TRUE(is_empty(tree));
+}
+
 TEST(Extract, DropsSetIdBitsUnlessTold) {
   std::string member = tar_member("tool", '0', "x");
   member.replace(100, 7, "0006755");

@@ -1,4 +1,4 @@
-#include "fs/archive/sparse_file.hpp"
+#include "fs/path/sparse_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
