@@ -28,7 +28,7 @@ using nlohmann::json;
 
 /// Most bytes on their way between the network and the thread that has the files.
 constexpr std::size_t kOnTheWay = std::size_t{2} << 20U;
-constexpr std::size_t kReadSize = std::size_t{256} << 10U;
+constexpr std::size_t kReadSize = std::size_t{64} << 10U;
 
 bool ends_in_slash(const std::string& path) {
   return path.ends_with('/') || path == "." || path.ends_with("/.") || path == ".." || path.ends_with("/..");
@@ -231,12 +231,13 @@ Task<> unpack_on_thread(BlockingPool* pool, ToThread blocks, TarTarget target, R
 
 Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress progress, Total total) {
   std::uint64_t received = 0;
+  std::string buffer(kReadSize, '\0');
   for (;;) {
-    std::string block(kReadSize, '\0');
-    SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
+    SKIFF_CO_TRY(auto got, co_await agent->http().read_some(buffer));
     if (got == 0) co_return Result<>{};
     received += got;
-    block.resize(got);
+    // A block has the size of what was read: the queue counts no unused memory.
+    std::string block = buffer.substr(0, got);
     if (progress) progress(received, total);
     // The thread takes no more blocks; its result says why.
     if (!co_await blocks.push(std::move(block))) co_return Result<>{};

@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,12 +13,15 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/id.hpp"
 #include "base/unique_fd.hpp"
+#include "fs/path/sparse_file.hpp"
 
 namespace skiff::container {
 namespace {
@@ -62,7 +66,77 @@ struct Source {
   }
 };
 
-Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSummary& summary) {
+/// A file of this machine under a temporary name beside its place. It takes that place when it is complete, so no file
+/// is ever visible in part. The destructor removes a file that is not kept.
+class NewFile {
+ public:
+  /// `directory` holds the file and must live as long as this; `at` is the path of the place, whose last name it gets.
+  [[nodiscard]] static Result<NewFile> create(int directory, files::path at);
+  NewFile(NewFile&& other) noexcept;
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile();
+
+  /// Writes from `offset` on, which lies behind what was written before. Runs of zeros become holes.
+  [[nodiscard]] Result<> write(std::uint64_t offset, std::string_view bytes);
+  /// Gives the file its size, mode and time of change, and its place: a file or link there is replaced.
+  [[nodiscard]] Result<> keep(std::uint64_t size, mode_t mode, timespec changed);
+
+ private:
+  NewFile(int directory, files::path at, std::string beside, UniqueFd file)
+      : directory_{directory}, at_{std::move(at)}, beside_{std::move(beside)}, file_{std::move(file)} {}
+
+  int directory_;
+  files::path at_;
+  std::string beside_;  ///< the temporary name; empty when there is no file of that name
+  UniqueFd file_;
+};
+
+std::unexpected<Error> file_failure(int error, const char* what, const files::path& at) {
+  return std::unexpected{system_error(error, what + (" \"" + at.string() + "\""))};
+}
+
+Result<NewFile> NewFile::create(int directory, files::path at) {
+  std::string beside = new_id(".skiff-");
+  constexpr int kFlags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC;
+  UniqueFd file{::openat(directory, beside.c_str(), kFlags, 0600)};
+  if (!file) return file_failure(errno, "create", at);
+  return NewFile{directory, std::move(at), std::move(beside), std::move(file)};
+}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : directory_{other.directory_},
+      at_{std::move(other.at_)},
+      beside_{std::exchange(other.beside_, {})},
+      file_{std::move(other.file_)} {}
+
+NewFile::~NewFile() {
+  if (!beside_.empty()) ::unlinkat(directory_, beside_.c_str(), 0);
+}
+
+Result<> NewFile::write(std::uint64_t offset, std::string_view bytes) {
+  const int error = fs::SparseFile{file_.get()}.write(offset, bytes);
+  return error == 0 ? Result<>{} : file_failure(error, "write", at_);
+}
+
+Result<> NewFile::keep(std::uint64_t size, mode_t mode, timespec changed) {
+  if (const int error = fs::SparseFile{file_.get()}.finish(size); error != 0) return file_failure(error, "write", at_);
+  const std::array times{timespec{0, UTIME_NOW}, changed};
+  if (::fchmod(file_.get(), mode) != 0 || ::futimens(file_.get(), times.data()) != 0) {
+    return file_failure(errno, "set the mode and the time of", at_);
+  }
+  if (::renameat(directory_, beside_.c_str(), directory_, at_.filename().c_str()) == 0) {
+    beside_.clear();
+    return {};
+  }
+  std::error_code error{errno, std::generic_category()};
+  // A mount point cannot be renamed over: its contents are replaced.
+  if (error == std::errc::device_or_resource_busy) {
+    files::copy_file(at_.parent_path() / beside_, at_, files::copy_options::overwrite_existing, error);
+  }
+  return error ? file_failure(error.value(), "create", at_) : Result<>{};
+}
+
+Result<> unpack_data(archive* from, NewFile& to, const std::string& name, TarSummary& summary) {
   for (;;) {
     const void* block = nullptr;
     std::size_t size = 0;
@@ -70,9 +144,7 @@ Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSum
     const int got = archive_read_data_block(from, &block, &size, &offset);
     if (got == ARCHIVE_EOF) return {};
     if (got < ARCHIVE_WARN) return archive_failure(from, "\"" + name + "\" was left out");
-    if (archive_write_data_block(to, block, size, offset) < ARCHIVE_WARN) {
-      return archive_failure(to, "write \"" + name + "\"");
-    }
+    SKIFF_TRY_VOID(to.write(static_cast<std::uint64_t>(offset), {static_cast<const char*>(block), size}));
     summary.bytes += size;
   }
 }
@@ -86,7 +158,7 @@ files::path normal(const files::path& path) {
 /// Unpacks entry by entry.
 class Unpacking {
  public:
-  /// The parent of `base` has no links in its path. `to` creates entries and follows no links.
+  /// The parent of `base` has no links in its path. `to` creates all but files, and follows no links.
   Unpacking(archive* from, archive* to, files::path base, const TarTarget& target)
       : from_{from}, to_{to}, base_{std::move(base)}, is_new_{target.is_new}, is_file_{target.is_file} {
     std::error_code error;
@@ -109,7 +181,10 @@ class Unpacking {
       if (type != AE_IFREG || is_hard_link || summary.entries > 0) {
         return fail(Errc::not_a_regular_file, "a file was asked for, and \"" + name + "\" came in its place");
       }
-      return take_file(entry, name, base_);
+      const files::path above = base_.parent_path();
+      const UniqueFd directory{::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+      if (!directory) return std::unexpected{system_error(errno, "open \"" + above.string() + "\"")};
+      return take_file(entry, name, directory.get(), base_);
     }
     // A hard link whose name ends in a slash is called a directory.
     if (type == AE_IFDIR && !is_hard_link) {
@@ -126,7 +201,8 @@ class Unpacking {
     files_.erase(below.string());
     if (is_hard_link) return take_hard_link(entry, name, below);
     if (type == AE_IFLNK) return take_link(entry, below);
-    auto taken = take_file(entry, name, base_ / below);
+    SKIFF_TRY_VOID(open_parent(below.parent_path()));
+    auto taken = take_file(entry, name, parent_.get(), base_ / below);
     if (taken) files_.insert(below.string());
     return taken;
   }
@@ -140,6 +216,7 @@ class Unpacking {
   }
 
   Result<> take_entry(archive_entry* entry, const files::path& at) {
+    parent_.reset();  // it may be replaced
     archive_entry_set_pathname(entry, at.c_str());
     if (archive_write_header(to_, entry) < ARCHIVE_WARN) return archive_failure(to_, "create \"" + at.string() + "\"");
     ++summary.entries;
@@ -160,32 +237,36 @@ class Unpacking {
     return take_entry(entry, at);
   }
 
-  /// Writes the file under a temporary name in the same directory first: an incomplete file must not replace a complete
-  /// one.
-  Result<> take_file(archive_entry* entry, const std::string& name, const files::path& at) {
-    const files::path beside = at.parent_path() / new_id(".skiff-");
-    archive_entry_set_pathname(entry, beside.c_str());
-    Result<> written;
-    if (archive_write_header(to_, entry) < ARCHIVE_WARN) {
-      written = archive_failure(to_, "create \"" + at.string() + "\"");
-    } else {
-      written = unpack_data(from_, to_, name, summary);
+  /// Opens the directory `below` the target and creates what is missing of it. It passes no link.
+  Result<> open_parent(const files::path& below) {
+    if (parent_ && below == parent_path_) return {};
+    const std::string whole = (base_ / below).string();
+    const auto refused = [&] { return std::unexpected{system_error(errno, "open \"" + whole + "\"")}; };
+    if (::mkdir(base_.c_str(), 0777) != 0 && errno != EEXIST) return refused();
+    // O_PATH: what is written in a directory does not have to be read.
+    constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd at{::open(base_.c_str(), kFlags)};
+    if (!at) return refused();
+    for (const files::path& name : below) {
+      if (::mkdirat(at.get(), name.c_str(), 0777) != 0 && errno != EEXIST) return refused();
+      UniqueFd next{::openat(at.get(), name.c_str(), kFlags)};
+      if (!next) return refused();
+      at = std::move(next);
     }
-    if (archive_write_finish_entry(to_) < ARCHIVE_WARN && written) {
-      written = archive_failure(to_, "write \"" + at.string() + "\"");
-    }
-    const bool is_there = written && std::rename(beside.c_str(), at.c_str()) == 0;
-    if (written && !is_there) {
-      std::error_code error{errno, std::generic_category()};
-      // A mount point cannot be renamed over: its contents are replaced.
-      if (error == std::errc::device_or_resource_busy) {
-        files::copy_file(beside, at, files::copy_options::overwrite_existing, error);
-      }
-      if (error) written = std::unexpected{system_error(error.value(), "create \"" + at.string() + "\"")};
-    }
-    if (!is_there) ::unlink(beside.c_str());
-    if (written) ++summary.entries;
-    return written;
+    parent_ = std::move(at);
+    parent_path_ = below;
+    return {};
+  }
+
+  /// `directory` is that of `at`, the file's path.
+  Result<> take_file(archive_entry* entry, const std::string& name, int directory, const files::path& at) {
+    SKIFF_TRY(auto file, NewFile::create(directory, at));
+    SKIFF_TRY_VOID(unpack_data(from_, file, name, summary));
+    const timespec changed{archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
+    SKIFF_TRY_VOID(
+        file.keep(static_cast<std::uint64_t>(archive_entry_size(entry)), archive_entry_perm(entry), changed));
+    ++summary.entries;
+    return {};
   }
 
   Result<> take_link(archive_entry* entry, const files::path& below) {
@@ -238,6 +319,8 @@ class Unpacking {
   files::path top_;  ///< the real path of `base_`
   bool is_new_;
   bool is_file_;
+  UniqueFd parent_ = {};                        ///< the directory of the last file
+  files::path parent_path_ = {};                ///< its path below `base_`
   std::unordered_set<std::string> files_ = {};  ///< files that were unpacked
 };
 
@@ -261,7 +344,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   const Writer disk{archive_write_disk_new(), &archive_write_free};
   archive_read_support_format_tar(tar.get());
   archive_read_support_format_empty(tar.get());
-  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SPARSE |
+  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
                                                  ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT);
   if (archive_read_open(tar.get(), &bytes, nullptr, &Source::read, nullptr) != ARCHIVE_OK) {
     return archive_failure(tar.get(), "read the archive");

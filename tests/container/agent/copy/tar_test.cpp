@@ -249,6 +249,24 @@ TEST(LocalTar, RefusesAnArchiveThatWasCutBetweenTwoEntries) {
   }
 }
 
+TEST(LocalTar, MakesDirectoriesThatTheArchiveDoesNotHave) {
+  const test::TemporaryDirectory top;
+  files::create_directory_symlink("..", top.path() / "away");
+  const std::string deep = test::tar_member("a/b/file", '0', "text") + test::tar_member("a/other", '0', "more");
+  ASSERT_TRUE(unpack(deep + test::tar_end(), {.path = top.path() / "to"}));
+  EXPECT_EQ(text_of(top.path() / "to/a/b/file"), "text");
+  EXPECT_EQ(text_of(top.path() / "to/a/other"), "more");
+  files::create_directory_symlink("../..", top.path() / "to/way");
+  for (const char* name : {"way/file", "way/new/file"}) {
+    EXPECT_FALSE(unpack(test::tar_member(name, '0', "x") + test::tar_end(), {.path = top.path() / "to"})) << name;
+  }
+  // A directory that becomes a link in the middle of the archive.
+  EXPECT_FALSE(unpack(test::tar_member("d/one", '0', "x") + test::tar_member("e", '5') +
+                          test::tar_member("e", '2', "", "d") + test::tar_member("e/two", '0', "x") + test::tar_end(),
+                      {.path = top.path() / "to"}));
+  EXPECT_FALSE(files::exists(top.path() / "to/d/two"));
+}
+
 TEST(LocalTar, MakesHolesOfZerosAndKeepsTimesAndStickyBits) {
   const test::TemporaryDirectory top;
   write(top.path() / "from/drop/file", std::string(3'000'000, '\0') + "end");
