@@ -45,9 +45,10 @@ def _bound(address):
 
 
 def _enter(process):
-    """The user namespace gives the rights over the network."""
-    kinds = {"user": CLONE_NEWUSER, "net": CLONE_NEWNET}
-    opened = [(os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY), kind) for name, kind in kinds.items()]
+    """The user namespace gives the rights over the network; nobody can enter the one where they are."""
+    others = {name: kind for name, kind in (("user", CLONE_NEWUSER), ("net", CLONE_NEWNET))
+              if os.readlink(f"/proc/{process}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}")}
+    opened = [(os.open(f"/proc/{process}/ns/{name}", os.O_RDONLY), kind) for name, kind in others.items()]
     for descriptor, kind in opened:
         if libc.setns(descriptor, kind) != 0:
             number = ctypes.get_errno()
