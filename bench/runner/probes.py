@@ -11,6 +11,7 @@ from . import compiling, dialects, memory
 from .boxes import Boxes
 from .files import ROUTE, WRITERS, Files
 from .gateway import Gateway
+from .launcher import Launcher
 from .processes import Failed, Folder, Server, run_tool
 from .readers import readers
 from .sandboxes import Sandboxes
@@ -39,9 +40,9 @@ class Effort:
 
     @property
     def files_bytes(self) -> int:
-        """The largest space for the measurements of files: a large file three times, a page or more for each file in the tree, and a
-        quarter of a large file twice through the gateway."""
-        return 4 * self.bulk_bytes + 8192 * self.tree_files
+        """The largest space for the measurements of files: a large file three times and twice more by the launcher, a page or more for
+        each file in the trees, and a quarter of a large file twice through the gateway."""
+        return 6 * self.bulk_bytes + 8192 * self.tree_files
 
 
 FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5)
@@ -59,6 +60,7 @@ class Bench:
         self.search = Search(folder, effort.tree_files)
         self.sandboxes = Sandboxes(folder, effort.sandboxes)
         self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds, effort.turns)
+        self.launcher = Launcher(folder, effort.bulk_bytes, effort.tree_files // 5, 2 * effort.starts)
 
     def server(self, kind: str) -> Server:
         server = self.servers.get(kind)
@@ -73,6 +75,7 @@ class Bench:
         for server in self.servers.values():
             server.stop()
         self.gateway.close()
+        self.launcher.close()
         self.sandboxes.close()
 
     def tool(self, *arguments: object) -> dict:
@@ -320,6 +323,17 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         "local.at-once": at(boxes.at_once, "local"),
         "box.at-once": at(boxes.at_once, "box"),
     }
+    launcher = bench.launcher
+    groups["launcher"] = {
+        "skiff.cli.exec": launcher.exec,
+        "curl.exec": launcher.curl_exec,
+        "skiff.cli.ps": launcher.ps,
+        "skiff.cli.version": launcher.version,
+    }
+    for name, way in (("file.in", launcher.file_in), ("file.out", launcher.file_out), ("tree.in", launcher.tree_in),
+                      ("tree.out", launcher.tree_out)):
+        groups["launcher"][f"curl.{name}"] = at(way, True)
+        groups["launcher"][f"skiff.{name}"] = at(way, False)
     part = Files(folder, size // 8)  # counts need no long stretch
 
     def bulk_once(server: Server, under: tuple) -> dict:

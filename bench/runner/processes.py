@@ -73,12 +73,12 @@ class Folder:
         self._scratch.cleanup()
 
 
-def run_tool(folder: Folder, *arguments: object, under: tuple = (), timeout: float = 150) -> dict:
+def run_tool(folder: Folder, *arguments: object, under: tuple = (), timeout: float = 150, environment: dict | None = None) -> dict:
     """Runs a program that prints one JSON object; with `under`, as the command of that program."""
     name, *rest = [str(argument) for argument in arguments]
     command = [*map(str, under), folder.program(name), *rest]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          cwd=folder.scratch, start_new_session=True, preexec_fn=die_with_the_runner) as process:
+                          cwd=folder.scratch, start_new_session=True, env=environment, preexec_fn=die_with_the_runner) as process:
         try:
             out, err = process.communicate(timeout=timeout)
         except BaseException as error:

@@ -203,6 +203,7 @@ def all_rows() -> list[Row]:
         figure("box", "50 of it at once: the last is up", "ms", ("box.at-once", "all_ms"), 1000,
                yardstick=("local.at-once", "all_ms"), against="`--driver local`"),
     ]
+    rows += launcher_rows()
     for name, title in (("command", "WAIT of a tiny static program"), ("stream", "MiB streamed"),
                         ("get", "GET of 4 KiB"), ("put", "PUT of 4 KiB"), ("list", "list of 1,000 entries"),
                         ("download", "MiB downloaded"), ("upload", "MiB uploaded")):
@@ -243,6 +244,42 @@ def all_rows() -> list[Row]:
         figure("cluster", "`skiff exec -- true` in it", "ms", ("skiff.up", "exec_ms")),
         figure("cluster", "objects of a sandbox", "", ("skiff.up", "objects")),
         figure("cluster", "bytes of them, as JSON", "KiB", ("skiff.up", "kib")),
+    ]
+    return rows
+
+
+def launcher_rows() -> list[Row]:
+    rows = [
+        figure("launcher", "`skiff exec -- true`, p50", "ms", ("skiff.cli.exec", "ms"), 6, yardstick=("curl.exec", "ms"),
+               against="`curl` of a command"),
+        figure("launcher", "its memory, at most", "MB", ("skiff.cli.exec", "rss_mb"), 9, yardstick=("curl.exec", "rss_mb"),
+               against="`curl` of a command"),
+        figure("launcher", "its page faults", "", ("skiff.cli.exec", "faults"), 700, checked=True),
+        figure("launcher", "its requests", "", ("skiff.cli.exec", "requests"), 1, checked=True),
+        figure("launcher", "`skiff ps` of one sandbox, p50", "ms", ("skiff.cli.ps", "ms"), 2.5, yardstick=("skiff.cli.version", "ms"),
+               against="`skiff --version`"),
+        figure("launcher", "its memory, at most", "MB", ("skiff.cli.ps", "rss_mb"), yardstick=("skiff.cli.version", "rss_mb"),
+               against="`skiff --version`"),
+    ]
+    ways = (("file.in", "`skiff cp` of a large file to a sandbox", "`curl`", 1.3),
+            ("file.out", "`skiff cp` of a large file from a sandbox", "`curl`", 1.3),
+            ("tree.in", "`skiff cp` of many small files to a sandbox", "`tar` and `curl`", 1.5),
+            ("tree.out", "`skiff cp` of many small files from a sandbox", "`curl` and `tar`", 1.5))
+    for name, title, against, most in ways:
+        rows += [
+            ratio("launcher", title, "ms", (f"skiff.{name}", "ms"), (f"curl.{name}", "ms"), against, most=most),
+            figure("launcher", "its processor time", "ms", (f"skiff.{name}", "cpu_ms"), yardstick=(f"curl.{name}", "cpu_ms"),
+                   against=against),
+            figure("launcher", "its memory, at most", "MB", (f"skiff.{name}", "rss_mb"), 24, yardstick=(f"curl.{name}", "rss_mb"),
+                   against=against, checked=True),
+        ]
+    for name, way in (("file.in", "to a sandbox"), ("file.out", "from a sandbox")):
+        rows.append(figure("launcher", f"requests of `skiff cp` of a file {way}", "", (f"skiff.{name}", "requests"), 2, checked=True))
+    rows += [
+        figure("launcher", "bytes that the agent writes for each that comes", "", ("skiff.file.in", "agent_written"), 1.05, checked=True),
+        figure("launcher", "bytes that it reads again", "", ("skiff.file.in", "agent_read"), 0.05, checked=True),
+        figure("launcher", "bytes that `skiff cp` writes for each that it gets", "", ("skiff.file.out", "written"), 1.05, checked=True),
+        figure("launcher", "calls of write(2) for each MiB", "", ("skiff.file.out", "write_calls_each")),
     ]
     return rows
 
