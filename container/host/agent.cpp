@@ -69,8 +69,8 @@ Result<std::string> find_skiffd() {
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
   return std::unexpected{bring_up_failure(
-      FailureReason::no_agent,
-      "skiffd is neither beside skiff (" + beside.string() + ") nor on PATH: put the two programs together")};
+      FailureReason::no_agent, "skiffd is neither beside skiff (" + beside.string() +
+                                   ") nor on PATH: put the two programs together, or install Debian's package skiffd")};
 }
 
 std::vector<std::string> agent_arguments(AgentPlace place, const HostRecord& record) {

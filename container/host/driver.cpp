@@ -210,6 +210,28 @@ Task<Result<>> HostDriver::erase_unrecorded(std::string name) {
   co_return co_await erase(std::move(name));
 }
 
+Task<bool> HostDriver::is_left(std::string name, bool runs) {
+  // If another process holds the lock, it creates or removes the sandbox.
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, milliseconds{0});
+  if (!lock) co_return false;
+  (void)co_await erase_unrecorded(name);
+  const auto known = records_.load(name);
+  if (known || known.error().code != Errc::sandbox_not_found) co_return false;
+  co_return runs || has_own_files(records_.directory(name));
+}
+
+Task<bool> HostDriver::is_there(std::string name) {
+  if (std::filesystem::exists(records_.directory(name))) co_return true;
+  const auto alive = co_await find_running();
+  co_return std::ranges::count(alive, name) > 0;
+}
+
+Result<> HostDriver::make_directory() const {
+  auto made = create_private_directory(state_.path() / name_);
+  if (!made && made.error().code == Errc::already_exists) return {};
+  return made;
+}
+
 Task<Result<Sandbox>> HostDriver::bring_up(HostRecord record, int lock, milliseconds wait, Progress progress) {
   progress(Phase::starting, record.container ? record.container->image : "skiffd");
   Result<HostRecord> started = std::unexpected{Error{}};
@@ -248,8 +270,7 @@ Task<Result<Sandbox>> HostDriver::create(SandboxSpec spec, Progress progress) {
                     .dialects = spec.pod.dialects,
                     .boot = {}};
   SKIFF_CO_TRY_VOID(prepare(spec, record));
-  auto made = create_private_directory(state_.path() / name_);
-  if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
+  SKIFF_CO_TRY_VOID(make_directory());
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience));
   SKIFF_CO_TRY_VOID(co_await erase_unrecorded(spec.name));
   bool is_added = false;
@@ -281,6 +302,15 @@ bool HostDriver::is_of_another(const std::string& name, const struct stat& now, 
 
 Task<Result<SandboxPage>> HostDriver::list(SandboxFilter filter) {
   SKIFF_CO_TRY(auto names, records_.names());
+  std::vector<std::string> alive;
+  if (filter.lost) alive = co_await find_running();
+  if (!alive.empty()) {
+    SKIFF_CO_TRY_VOID(make_directory());
+    names.insert(names.end(), alive.begin(), alive.end());
+    std::ranges::sort(names);
+    const auto repeated = std::ranges::unique(names);
+    names.erase(repeated.begin(), repeated.end());
+  }
   if (owners_.size() > 2 * names.size()) owners_.clear();
   SandboxPage page;
   std::size_t bytes = 0;
@@ -293,10 +323,10 @@ Task<Result<SandboxPage>> HostDriver::list(SandboxFilter filter) {
     if (record && is_there) owners_.insert_or_assign(name, Owned{now, record->owner});
     if (!record && record.error().code == Errc::sandbox_not_found) {
       // The sandbox was removed meanwhile, is being created, or was left by a process that was killed while it created
-      // or removed it.
-      auto lock = co_await FileLock::acquire(records_.lock_file(), name, milliseconds{0});
-      if (lock) (void)co_await erase_unrecorded(name);
-      continue;
+      // or removed it. Or somebody has removed files of the state directory.
+      const bool is_lost = co_await is_left(name, std::ranges::count(alive, name) > 0);
+      if (!is_lost) continue;
+      record = fail(Errc::invalid_field, "its record is gone; `skiff rm` ends what runs in it and removes its files");
     }
     if (!record && !filter.damaged) continue;
     Sandbox sandbox = record ? co_await look_at(*record) : damaged(name, name_, record.error());
@@ -336,12 +366,13 @@ Task<Result<Sandbox>> HostDriver::start(std::string name, milliseconds wait, Pro
 
 Task<Result<bool>> HostDriver::remove(std::string name, Removal how) {
   SKIFF_CO_TRY_VOID(check_name(name));
-  if (!std::filesystem::exists(records_.directory(name))) co_return false;
+  if (!co_await is_there(name)) co_return false;
   // Ask before taking the lock: a held lock makes the sandbox count as being created.
   auto seen = records_.load(name);
   if (seen && how.only_if && !how.only_if(co_await look_at(*seen))) co_return false;
+  SKIFF_CO_TRY_VOID(make_directory());
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
-  if (!std::filesystem::exists(records_.directory(name))) co_return false;
+  if (!co_await is_there(name)) co_return false;
   // If the record cannot be read or was never written, the agent is found by its directory.
   HostRecord record;
   record.name = name;
@@ -402,10 +433,12 @@ std::vector<Check> HostDriver::examine_parts() const {
                     .detail = key ? "Ed25519" : key.error().message,
                     .remedy = key ? "" : "remove it: running sandboxes must then be started again"});
   auto skiffd = find_skiffd();
-  checks.push_back({.what = "skiffd",
-                    .passed = skiffd.has_value(),
-                    .detail = skiffd ? *skiffd : skiffd.error().message,
-                    .remedy = skiffd ? "" : "build it with `make build`, or install it beside skiff"});
+  checks.push_back(
+      {.what = "skiffd",
+       .passed = skiffd.has_value(),
+       .detail = skiffd ? *skiffd : skiffd.error().message,
+       .remedy =
+           skiffd ? "" : "install it beside skiff; Debian's package is skiffd, and every archive has both programs"});
   return checks;
 }
 

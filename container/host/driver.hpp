@@ -65,6 +65,10 @@ class HostDriver : public Driver {
   /// Removes what a sandbox has outside its directory, before the directory. Its record may be unreadable. Errors as
   /// those of `end_all`.
   [[nodiscard]] virtual Task<Result<>> discard(std::string /*name*/) { co_return Result<>{}; }
+  /// Names of the sandboxes of which processes run, even if their directories are gone. It looks at all processes.
+  [[nodiscard]] virtual Task<std::vector<std::string>> find_running() { co_return std::vector<std::string>{}; }
+  /// True if the directory, which has no record, has the files of one of the driver's sandboxes and no others.
+  [[nodiscard]] virtual bool has_own_files(const std::filesystem::path& /*directory*/) const { return false; }
   /// Adds the driver's own details to the description of a sandbox.
   virtual void describe_more(const HostRecord& /*record*/, Sandbox& /*sandbox*/) const {}
 
@@ -91,6 +95,13 @@ class HostDriver : public Driver {
   /// Removes the remains of a process that was killed before it wrote the record. The caller holds the lock of the
   /// name.
   [[nodiscard]] Task<Result<>> erase_unrecorded(std::string name);
+  /// True if something is left of a sandbox that has no record and that nobody creates or removes at present. `runs`:
+  /// processes of it run.
+  [[nodiscard]] Task<bool> is_left(std::string name, bool runs);
+  /// True if there is a directory of the sandbox, or if processes of it run.
+  [[nodiscard]] Task<bool> is_there(std::string name);
+  /// Creates the directory of all sandboxes.
+  [[nodiscard]] Result<> make_directory() const;
   [[nodiscard]] Sandbox describe(const HostRecord& record, bool runs) const;
   [[nodiscard]] Task<Sandbox> look_at(HostRecord record);
 

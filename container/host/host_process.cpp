@@ -38,14 +38,9 @@ std::string proc_file(pid_t pid, std::string_view name) {
 /// Processes whose /proc/PID/`file`, a list of texts that each end in a zero byte, contains `word`.
 std::vector<HostProcess> processes_with(std::string_view file, std::string_view word) {
   std::vector<HostProcess> found;
-  std::error_code ignored;
   std::string wanted{'\0'};
   wanted.append(word).append(1, '\0');
-  for (const auto& entry : std::filesystem::directory_iterator{"/proc", ignored}) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size()) continue;
+  for (const pid_t pid : running_pids()) {
     if (!('\0' + proc_file(pid, file)).contains(wanted)) continue;
     if (auto process = find_process(pid)) found.push_back(std::move(*process));
   }
@@ -141,6 +136,18 @@ HostProcess process_or_ended(pid_t pid) {
 
 bool is_alive(const HostProcess& process) {
   return process.pid > 0 && find_process(process.pid) == process;
+}
+
+std::vector<pid_t> running_pids() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc", ignored}) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && end == name.data() + name.size()) found.push_back(pid);
+  }
+  return found;
 }
 
 std::vector<HostProcess> processes_with_argument(std::string_view word) {

@@ -36,6 +36,9 @@ struct HostProcess {
 /// True if this process, and not another with its pid, still runs.
 [[nodiscard]] bool is_alive(const HostProcess& process);
 
+/// Numbers of all processes, as /proc lists them.
+[[nodiscard]] std::vector<pid_t> running_pids();
+
 /// Running processes with `word` among their arguments. A `word` with zero bytes means several successive arguments.
 [[nodiscard]] std::vector<HostProcess> processes_with_argument(std::string_view word);
 

@@ -33,6 +33,8 @@ struct SandboxFilter {
   /// List also sandboxes whose record cannot be read and so does not name the owner: only for callers who may see all
   /// owners' sandboxes.
   bool damaged = true;
+  /// List also sandboxes of which nothing is left but processes that run. This may take long.
+  bool lost = false;
   bool others = false;  ///< list also sandboxes that skiff did not create (claims); they can only be looked at
   std::size_t limit = 500;
   /// Longest labels of one page together, if the driver supports it; a page has at least one item.

@@ -75,7 +75,11 @@ Task<Decision> remove_one(Driver* driver, Sandbox seen, std::string reason) {
     if (!is_still_so) kept = {Fate::kept, std::string{state_word(now.state)}};
     return is_still_so;
   };
-  auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
+  // On this machine a sandbox without a record has no id, and may have nothing but processes: nobody can be asked for
+  // it.
+  const bool is_lost = seen.id.empty() && is_of_this_machine(driver->name());
+  auto removed = is_lost ? co_await driver->remove(seen.name, std::move(how))
+                         : co_await driver->remove_if(seen.name, seen.id, std::move(how));
   if (!removed) co_return Decision{Fate::failed, std::move(removed.error().message)};
   if (*removed) co_return Decision{Fate::removed, std::move(reason)};
   co_return kept ? std::move(*kept) : Decision{Fate::gone};
@@ -109,7 +113,7 @@ bool has_outlived(const Sandbox& sandbox, WallTime now) {
 }
 
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
-  SandboxFilter filter{.owner = what.owner, .limit = std::numeric_limits<std::size_t>::max()};
+  SandboxFilter filter{.owner = what.owner, .lost = true, .limit = std::numeric_limits<std::size_t>::max()};
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   const std::vector<Sandbox>& all = page.items;
   std::vector<Decision> outcomes(all.size());

@@ -31,6 +31,7 @@ TESTED_ELSEWHERE = {
     "container/drivers/box/ids.cpp": "tests/integration/test_box.py runs boxes as root and as a user",
     "container/drivers/box/launch.cpp": "tests/integration/test_box.py and test_box_crashes.py drive it through the real binaries",
     "container/drivers/box/mounts.cpp": "tests/integration/test_box_escapes.py attacks it through the real binaries",
+    "container/drivers/box/remains/remains.cpp": "tests/integration/test_box_remains.py drives it through the real binaries",
     "container/drivers/box/report.cpp": "tests/integration/test_box_refused.py reads what it reports",
     "container/drivers/docker/driver.cpp": "tests/integration/test_docker.py and test_engine_answers.py drive it through the real binaries",
     "container/host/driver.cpp": "tests/container/drivers/local/driver_test.cpp, tests/integration/cli drive it through the drivers",

@@ -208,6 +208,13 @@ def test_the_debian_package_of_the_launcher_recommends_the_agent(dist):
     assert "also need the package skiffd" in field("Description", "skiff") and field("Recommends", "skiffd") == ""
 
 
+def test_the_launcher_alone_names_the_package_that_it_misses(tmp_path):
+    shutil.copy(os.environ["SKIFF"], tmp_path)
+    for words in ("up", "demo"), ("doctor",):
+        done = run(tmp_path / "skiff", *words, "--driver", "local", env={"HOME": str(tmp_path), "PATH": "/nowhere"})
+        assert done.returncode != 0 and "Debian's package" in done.stdout + done.stderr, done
+
+
 def layout_of(archive, directory):
     """The index and the blobs of an OCI layout; each blob is what its name says."""
     with tarfile.open(archive) as file:

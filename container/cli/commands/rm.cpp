@@ -103,7 +103,7 @@ class Rm final : public Invocation {
 
  private:
   Task<Result<std::vector<Chosen>>> list_chosen(Driver* driver, std::string owner) {
-    SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
+    SandboxFilter filter{.lost = all_, .limit = std::numeric_limits<std::size_t>::max()};
     if (!everyone_) filter.owner = std::move(owner);
     SKIFF_CO_TRY(filter.labels, parse_pairs(labels_, "--label"));
     SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));

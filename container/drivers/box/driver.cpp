@@ -312,6 +312,12 @@ Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
   std::vector<HostProcess> known{record.process()};
   const pid_t listening = box::listening_process(records().directory(record.name));
   if (listening > 0 && listening != record.pid) known.push_back(find_process(listening).value_or(HostProcess{}));
+  // Without a record, and without the file of the socket, its mounts tell.
+  if (record.id.empty()) {
+    for (box::RunningBox& one : co_await boxes_that_run()) {
+      if (one.name == record.name && one.process.pid != listening) known.push_back(std::move(one.process));
+    }
+  }
   for (HostProcess& process : known) {
     if (process.pid <= 0) continue;
     HostProcess one = std::move(process);
@@ -324,6 +330,21 @@ Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
   const bool may_have_groups = record.limits.memory_bytes + record.limits.cpu_thousandths > 0 || record.id.empty();
   if (may_have_groups) co_await remove_groups(record.name);
   co_return Result<>{};
+}
+
+Task<std::vector<box::RunningBox>> BoxDriver::boxes_that_run() {
+  auto look = [directory = state().path() / name()] { return box::running_boxes(directory); };
+  co_return co_await disk().run(std::move(look));
+}
+
+Task<std::vector<std::string>> BoxDriver::find_running() {
+  std::vector<std::string> names;
+  for (box::RunningBox& one : co_await boxes_that_run()) names.push_back(std::move(one.name));
+  co_return names;
+}
+
+bool BoxDriver::has_own_files(const std::filesystem::path& directory) const {
+  return box::has_only_files_of_box(directory);
 }
 
 Task<> BoxDriver::remove_groups(std::string name) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "container/agent/stream/port_connections.hpp"
+#include "container/drivers/box/remains/remains.hpp"
 #include "container/host/agent.hpp"
 #include "container/host/driver.hpp"
 
@@ -45,6 +47,10 @@ class BoxDriver final : public HostDriver {
                                                            std::chrono::milliseconds limit);
   /// Removes the control groups of a sandbox whose processes have ended.
   [[nodiscard]] Task<> remove_groups(std::string name);
+  [[nodiscard]] Task<std::vector<std::string>> find_running() override;
+  [[nodiscard]] bool has_own_files(const std::filesystem::path& directory) const override;
+  /// What runs on directories of this driver, by the mounts of all processes.
+  [[nodiscard]] Task<std::vector<box::RunningBox>> boxes_that_run();
   void describe_more(const HostRecord& record, Sandbox& sandbox) const override;
 
   PortConnections ports_;
