@@ -194,11 +194,15 @@ def read_archive(on):
         assert told.body() is not None
         assert told.trailers[LEFT_OUT] == "2" and told.trailers[SPECIAL] == "1"
         assert set(told.trailers[NAMES].split(", ")) == {"unreadable leased", "unreadable shut"}
-        cut = archive(on, "path=d&whole=true")
-        assert cut.body() is None
+        assert archive(on, "path=d&whole=true").status >= 400, "nothing was sent yet"
         assert on.agent.request("GET", "/v1/files:archive?path=d/leased").status >= 400
+        before = on.agent.root / "d/a"
+        before.write_bytes(os.urandom(2 * MIB))
+        cut = archive(on, "path=d&whole=true")
+        assert cut.status == 200 and cut.body() is None
         old = on.agent.exchange(f"GET /v1/files:archive?path=d HTTP/1.0\r\nAuthorization: Bearer {on.agent.token}\r\n\r\n".encode())
         assert not old.endswith(bytes(1024)), "the archive has its end mark"
+        before.unlink()
     assert on.agent.request("GET", "/v1/files:archive?path=d/shut").status == 403
     (on.agent.root / "d/shut").chmod(0o755)
     (on.agent.root / "d/fifo").unlink()
