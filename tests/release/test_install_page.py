@@ -99,7 +99,8 @@ def test_npm_by_files_when_the_registry_has_none_of_them(dist, tmp_path):
 
 
 def test_podman_loads_the_image_by_its_name(dist, tmp_path, podman):
-    newcomer = Newcomer(tmp_path, dist, **podman.variables)
+    # Root's own path: podman's networks need iptables.
+    newcomer = Newcomer(tmp_path, dist, PATH=f"{os.defpath}:/usr/sbin:/sbin", **podman.variables)
     done = newcomer(block("images"), f"podman load -i {one(dist, 'skiff-*-image.tar')}", "podman images --format '{{.Repository}}:{{.Tag}}'",
                     block("remove images"))
     assert done.returncode == 0, (done.stdout, done.stderr)
