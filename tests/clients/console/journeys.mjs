@@ -170,8 +170,12 @@ const journeys = {
   async steers_a_sandbox({ page }) {
     up('demo')
     await opened(page)
+    let letGo
+    const held = new Promise(resolve => { letGo = resolve })
+    await page.route('**/stop', async route => { await held; await route.continue() })
     await page.getByRole('button', { name: 'Stop demo' }).click()
     await row(page, 'demo').getByText('Stopping…').waitFor()
+    letGo()
     await row(page, 'demo').getByText('stopped').waitFor()
     await page.getByRole('button', { name: 'Start demo' }).click()
     await row(page, 'demo').getByText('running').waitFor()
@@ -288,11 +292,20 @@ const journeys = {
     await page.locator('.xterm-screen').waitFor()
     await shows(page, 'line 9')
     assert.equal((await screen(page))[0], 'line 1')
+    const rows = (await screen(page)).length
     await page.setViewportSize({ width: 700, height: 500 })
+    // vi forgets keys that come with the new size: its last line is the sign that it has drawn anew.
+    await page.waitForFunction(before => {
+      const lines = [...document.querySelectorAll('.xterm-rows > div')]
+      return lines.length < before && lines.at(-1).textContent.includes('1/200')
+    }, rows)
+    const [last, glass] = await page.evaluate(() => ['.xterm-rows > div:last-child', '.glass'].map(one => document.querySelector(one).getBoundingClientRect().bottom))
+    assert.ok(last <= glass, `the last line ends at ${last}, its frame at ${glass}`)
     await page.locator('.xterm-helper-textarea').focus()
     await page.keyboard.type('Gonew-text')
     await page.keyboard.press('Escape')
-    await shows(page, 'new-text')
+    // vi waits a moment whether more keys follow Escape.
+    await shows(page, '- text [Modified]')
     await page.keyboard.type(':wq\n')
     await run(page, 'tail -n 1 text; echo done-$((1 + 1))')
     await shows(page, 'done-2')
@@ -305,8 +318,8 @@ const journeys = {
     up('demo')
     await opened(page)
     await terminalOf(page, 'demo')
-    await run(page, 'seq -f n%.0f 1 600000; echo all-done')
-    await shows(page, 'all-done')
+    await run(page, 'seq -f n%.0f 1 600000; echo all-$((1 + 1))')
+    await shows(page, 'all-2')
     // Its last pages are whole.
     const found = await numbers(page, 40)
     assert.equal(found.at(-1), 600000)
