@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -100,8 +102,6 @@ def test_what_is_in_the_style_of_notebooks_is_understood(worker):
 
 
 def test_an_interrupt_ends_the_code_alone(worker):
-    import signal
-    import threading
     worker.run("x = 1")
     out = worker.process.stdout
     threading.Thread(target=lambda: (out.readline(), worker.process.send_signal(signal.SIGINT))).start()
@@ -109,4 +109,25 @@ def test_an_interrupt_ends_the_code_alone(worker):
     assert frame["error"]["name"] == "KeyboardInterrupt"
     worker.process.send_signal(signal.SIGINT)  # while nothing runs
     assert text(worker.run("x")) == ["1"]
+    worker.end()
+
+
+def test_interrupts_at_any_moment_leave_each_frame_whole_and_each_end_once(worker):
+    worker.run("1")  # it has begun
+    over = threading.Event()
+
+    def interrupt():
+        while not over.wait(0.0002):
+            worker.process.send_signal(signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        told = [worker.run("for n in range(5): display(n)") for _ in range(2000)]
+    finally:
+        over.set()
+        interrupting.join()
+    names = {frame["error"]["name"] for frames in told for frame in frames if "error" in frame}
+    assert names == {"KeyboardInterrupt"} and [] not in told
+    assert text(worker.run("6 * 7")) == ["42"]
     worker.end()

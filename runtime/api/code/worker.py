@@ -29,6 +29,32 @@ request_id = 0
 main = types.ModuleType("__main__")
 main.__builtins__ = builtins
 loop = None
+is_interrupted = False
+
+
+def is_of_code(frame):
+    """True while the user's code runs, but for the writing of a frame, which an interrupt would cut."""
+    while frame:
+        if frame.f_code is write.__code__:
+            return False
+        if frame.f_code in (run.__code__, show_figures.__code__):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def interrupt(number, frame):
+    """SIGINT is for code that runs."""
+    global is_interrupted
+    if is_of_code(frame):
+        raise KeyboardInterrupt
+    is_interrupted = True
+
+
+def write(line):
+    with lock:
+        while line:
+            line = line[os.write(FRAMES, line):]
 
 
 def send(**frame):
@@ -39,9 +65,13 @@ def send(**frame):
     if "result" in frame and (len(line) > MOST or sum(map(line.count, (b",", b"[", b"{"))) > MOST_VALUES):
         return send(result={"text": "a result of %d bytes is too large to be shown" % len(line),
                             "is_main_result": frame["result"]["is_main_result"]})
-    with lock:
-        while line:
-            line = line[os.write(FRAMES, line):]
+    global is_interrupted
+    if threading.current_thread() is not threading.main_thread():
+        return write(line)
+    is_interrupted = False
+    write(line)
+    if is_interrupted and is_of_code(sys._getframe()):
+        raise KeyboardInterrupt
 
 
 def as_text(value):
@@ -281,18 +311,14 @@ def serve():
     count = 0
     with os.fdopen(REQUESTS, "rb", closefd=False) as requests:
         while True:
-            try:
-                # An interrupt is for code that runs.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                line = requests.readline()
-                if not line:
-                    break
-                request = json.loads(line)
-                request_id, count = request["id"], count + 1
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-                answer(request, count)
-            except KeyboardInterrupt:
-                send(end=count)
+            # The code of the call before may have set another handler.
+            signal.signal(signal.SIGINT, interrupt)
+            line = requests.readline()
+            if not line:
+                break
+            request = json.loads(line)
+            request_id, count = request["id"], count + 1
+            answer(request, count)
 
 
 serve()
