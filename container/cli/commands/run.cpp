@@ -163,11 +163,11 @@ Command run_command() {
       .summary = "run a command in a new sandbox, as docker run does",
       .text =
           "You must give the command: skiff does not run the image's ENTRYPOINT and CMD. skiff removes the sandbox\n"
-          "when the command has ended, unless you give --keep, --name or -d. Without IMAGE, and without a cluster,\n"
-          "the command runs with this machine's programs, in a box. If skiff is killed, the command continues, and "
-          "the\n"
-          "sandbox ends by itself 5 minutes after the command (--idle-ttl). With --image, the word before the command\n"
-          "is a name, as in kubectl run; without -i, -t and --rm skiff then leaves the command running.\n"
+          "when the command has ended, with its changes to the directory of --mount, unless you give --keep, --name\n"
+          "or -d. Without IMAGE, and without a cluster, the command runs with this machine's programs, in a box. If\n"
+          "skiff is killed, the command continues, and the sandbox ends by itself 5 minutes after the command\n"
+          "(--idle-ttl). With --image, the word before the command is a name, as in kubectl run; without -i, -t and\n"
+          "--rm skiff then leaves the command running.\n"
           "\n"
           "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
           "  skiff run -- sh -c 'echo hello from $(uname)'\n"
