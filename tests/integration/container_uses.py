@@ -19,14 +19,19 @@ def test_streams_and_the_exit_status_are_the_commands(shared):
     shared("exec", "box", "--", "no-such-program", status=127)
 
 
-def test_output_comes_as_it_is_written(shared):
-    process = shared.start("exec", "-i", "box", "--", "sh", "-c", "while read line; do echo got $line; done", stdin=subprocess.PIPE)
+def answers_each_line(launcher):
+    """A command's output comes as it is written, and so does its input."""
+    process = launcher.start("exec", "-i", "box", "--", "sh", "-c", "while read line; do echo got $line; done", stdin=subprocess.PIPE)
     for word in (b"one\n", b"two\n"):
         process.stdin.write(word)
         process.stdin.flush()
         assert process.stdout.readline() == b"got " + word
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def test_output_comes_as_it_is_written(shared):
+    answers_each_line(shared)
 
 
 def test_much_comes_and_goes_whole(shared):

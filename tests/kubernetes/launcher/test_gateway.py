@@ -11,6 +11,7 @@ import tempfile
 import pytest
 
 from agents import agents_of
+from container_uses import answers_each_line
 from router import Router
 from skiff import BUSYBOX, ClaimSkiff
 from terminal import Terminal
@@ -50,14 +51,7 @@ def test_commands_files_and_terminals_go_through_the_router(skiff, router):
     assert skiff.json("describe", "box")["reached"] == {"by": "gateway", "at": router.url}
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
 
-    # As it is written, either way.
-    process = skiff.start("exec", "-i", "box", "--", "sh", "-c", "while read line; do echo got $line; done", stdin=subprocess.PIPE)
-    for word in (b"one\n", b"two\n"):
-        process.stdin.write(word)
-        process.stdin.flush()
-        assert process.stdout.readline() == b"got " + word
-    process.communicate(timeout=60)
-    assert process.returncode == 0
+    answers_each_line(skiff)
 
     data = random.Random(8).randbytes(8_000_000)
     process = skiff.start("exec", "-i", "box", "--", "cat", stdin=subprocess.PIPE)
