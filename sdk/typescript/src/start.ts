@@ -21,9 +21,10 @@ export function start(name: string): void {
 }
 
 function startChild(program: string, name: string, words: string[]): void {
-  const child = spawn(program, words, { argv0: name, stdio: "inherit" });
+  // Before the child is there: a signal that comes meanwhile would end this process and leave the child. They run later, when it is.
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
   for (const signal of OF_TERMINALS) process.on(signal, () => isatty(0) || child.kill(signal));
+  const child = spawn(program, words, { argv0: name, stdio: "inherit" });
   child.on("error", (error) => fail(name, error.message));
   child.on("exit", (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
