@@ -1,6 +1,7 @@
 #include "container/sandbox/bring_up.hpp"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -57,6 +58,33 @@ std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& f
   return all;
 }
 
+/// The sandbox that this call has created, from the moment on from which it has to be removed if the call fails.
+using Created = std::optional<Sandbox>;
+
+Task<Result<BroughtUp>> create_and_set_up(Driver* driver, BringUp wanted, Progress progress, Created* created) {
+  const std::string name = wanted.spec.name;
+  const auto wait = wanted.spec.wait;
+  const SandboxSpec request = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
+  auto made = co_await driver->create(std::move(wanted.spec), progress);
+  if (!made && made.error().code == Errc::sandbox_conflict && wanted.get_or_create) {
+    made = co_await driver->start(name, wait, progress);
+    if (!made) co_return std::unexpected{std::move(made.error())};
+    BroughtUp up{.sandbox = std::move(*made), .is_new = false};
+    up.differences = differences(request, up.sandbox);
+    if (!up.sandbox.reason.empty()) up.differences.push_back(up.sandbox.reason);
+    co_return up;
+  }
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  // An interrupt that came with the end of the creation ends the next wait.
+  *created = *made;
+  if (!wanted.setup.empty()) {
+    progress(Phase::starting, "setup");
+    SKIFF_CO_TRY_VOID(co_await run_setup(driver, name, std::move(wanted.setup)));
+    progress(Phase::ready, "");
+  }
+  co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
+}
+
 }  // namespace
 
 Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
@@ -82,28 +110,14 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
 
 Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(check_mount(wanted.spec, *driver));
-  const std::string name = wanted.spec.name;
-  const auto wait = wanted.spec.wait;
-  const SandboxSpec request = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
-  auto made = co_await driver->create(std::move(wanted.spec), progress);
-  if (!made && made.error().code == Errc::sandbox_conflict && wanted.get_or_create) {
-    made = co_await driver->start(name, wait, progress);
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    BroughtUp up{.sandbox = std::move(*made), .is_new = false};
-    up.differences = differences(request, up.sandbox);
-    if (!up.sandbox.reason.empty()) up.differences.push_back(up.sandbox.reason);
-    co_return up;
-  }
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  if (wanted.setup.empty()) co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
-  progress(Phase::starting, "setup");
-  const std::string id = made->id;
-  const auto undo = [&](std::chrono::milliseconds patience) { return remove_in_haste(driver, name, id, patience); };
-  // No creation can take effect late: the sandbox exists already.
-  SKIFF_CO_TRY_VOID(
-      co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0}));
-  progress(Phase::ready, "");
-  co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
+  Created created;
+  const auto undo = [&](this auto, std::chrono::milliseconds patience) -> Task<Result<bool>> {
+    if (!created) co_return true;
+    co_return co_await remove_in_haste(driver, created->name, created->id, patience);
+  };
+  // No creation can take effect late: drivers undo their own.
+  co_return co_await undo_unless(create_and_set_up(driver, std::move(wanted), std::move(progress), &created), undo,
+                                 std::chrono::milliseconds{0});
 }
 
 }  // namespace skiff::container

@@ -8,7 +8,7 @@
 namespace skiff::container::fakes {
 
 /// Has one sandbox, which runs, and whose agent is a lying one.
-class AgentDriver final : public RefusingDriver {
+class AgentDriver : public RefusingDriver {
  public:
   explicit AgentDriver(const LyingAgent& agent) : endpoint_{agent.endpoint()} {}
 

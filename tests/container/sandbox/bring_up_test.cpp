@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/async/task_group.hpp"
 #include "protocol/json/utf8.hpp"
 #include "tests/container/sandbox/agent_driver.hpp"
 #include "tests/container/sandbox/refusing_driver.hpp"
@@ -51,6 +52,34 @@ CO_TEST(BringUp, CutsASetupsOutputBetweenCharacters) {
     EXPECT_TRUE(protocol::is_valid_utf8(told)) << told;
     EXPECT_LT(told.size(), 2'100u);
   }
+}
+
+/// The caller is interrupted at the moment at which the sandbox is there.
+class InterruptedAtTheEnd final : public fakes::AgentDriver {
+ public:
+  InterruptedAtTheEnd(const fakes::LyingAgent& agent, TaskGroup* caller) : AgentDriver{agent}, caller_{caller} {}
+  Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override {
+    auto made = co_await AgentDriver::create(std::move(spec), std::move(progress));
+    caller_->cancel();
+    co_return made;
+  }
+
+ private:
+  TaskGroup* caller_;
+};
+
+CO_TEST(BringUp, LeavesNothingWhenAnInterruptComesWithTheEndOfTheCreation) {
+  fakes::LyingAgent agent{executor};
+  TaskGroup caller{executor};
+  InterruptedAtTheEnd driver{agent, &caller};
+  BringUp wanted{.spec = {.name = "box"}, .setup = "make"};
+  caller.spawn("caller", [](Driver* by, BringUp what) -> Task<> {
+    (void)co_await bring_up(by, std::move(what), [](Phase, std::string_view) {});
+    ADD_FAILURE() << "it was not interrupted";
+  }(&driver, std::move(wanted)));
+  co_await caller.join();
+  co_await agent.stop();
+  EXPECT_GE(driver.removed, 1);
 }
 
 /// Has one sandbox, whose name is taken.
