@@ -42,16 +42,32 @@ kube::SharedWatch& Cluster::ends(const std::string& namespace_name) {
   return ends_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
 }
 
+void Cluster::watch_presence(kube::Resource resource) {
+  if (!presence_)
+    presence_ = std::make_unique<kube::ApiPresence>(&client_, executor_, std::move(resource), namespace_name(),
+                                                    std::string{labels::kOurs});
+}
+
 void Cluster::watch_objects() {
-  if (!watched_) watched_ = std::make_unique<WatchedObjects>(&client_, executor_, namespace_name());
+  if (watched_) return;
+  watch_presence(kube::kConfigMaps);
+  watched_ = std::make_unique<WatchedObjects>(&client_, presence_.get(), executor_, namespace_name());
+}
+
+void Cluster::doubt() {
+  if (presence_) presence_->doubt();
 }
 
 Task<> Cluster::close() {
   if (watched_) co_await watched_->stop();
+  if (presence_) co_await presence_->stop();
 }
 
 Task<kube::Outcome<kube::Object>> Cluster::read(kube::Resource resource, std::string namespace_name, std::string name,
                                                 Reading reading) {
+  if (!watched_ && presence_) {
+    return presence_->read(std::move(resource), std::move(namespace_name), std::move(name));
+  }
   if (!watched_) return client_.get(std::move(resource), std::move(namespace_name), std::move(name));
   if (reading == Reading::now) {
     return watched_->read(std::move(resource), std::move(namespace_name), std::move(name));
@@ -72,8 +88,8 @@ void Cluster::note_removed(const kube::Resource& resource, const std::string& na
 }
 
 Task<Result<>> Cluster::check_answers() {
-  if (!watched_) co_return Result<>{};
-  co_return co_await watched_->check_answers();
+  if (!presence_) co_return Result<>{};
+  co_return co_await presence_->check();
 }
 
 Result<> Cluster::fill_in_images(SandboxSpec& spec) const {

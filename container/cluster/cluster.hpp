@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "container/agent/signing_key.hpp"
 #include "container/cluster/watched_objects.hpp"
+#include "container/kube/api_presence.hpp"
 #include "container/kube/client.hpp"
 #include "container/kube/shared_watch.hpp"
 #include "container/sandbox/sandbox.hpp"
@@ -55,7 +56,10 @@ class Cluster {
   /// The watch for callers that wait for the ends of these Pods: it has only their metadata.
   [[nodiscard]] kube::SharedWatch& ends(const std::string& namespace_name);
 
-  /// From now on copies of the namespace's Pods and ConfigMaps are kept; call `close` before the object is destroyed.
+  /// From now on reads do not wait long for an API server that is away. Objects of this kind are asked for to find out
+  /// whether it is back. Call `close` before the object is destroyed.
+  void watch_presence(kube::Resource resource);
+  /// Does the same, and keeps copies of the namespace's Pods and ConfigMaps.
   void watch_objects();
   /// Null: nothing is watched.
   [[nodiscard]] WatchedObjects* watched() noexcept { return watched_.get(); }
@@ -74,7 +78,9 @@ class Cluster {
   /// `cluster_unavailable` if the API server is away, as far as that is known without waiting long.
   [[nodiscard]] Task<Result<>> check_answers();
   /// True if the API server may be away: do not wait for what can be left out.
-  [[nodiscard]] bool is_in_doubt() const noexcept { return watched_ && watched_->is_in_doubt(); }
+  [[nodiscard]] bool is_in_doubt() const noexcept { return presence_ && presence_->is_in_doubt(); }
+  /// The API server has left a request unanswered.
+  void doubt();
 
   /// Fills in images from the options. It sends no request, so call it first.
   [[nodiscard]] Result<> fill_in_images(SandboxSpec& spec) const;
@@ -100,6 +106,7 @@ class Cluster {
   kube::Client client_;
   std::map<std::string, kube::SharedWatch> pods_;
   std::map<std::string, kube::SharedWatch> ends_;
+  std::unique_ptr<kube::ApiPresence> presence_;
   std::unique_ptr<WatchedObjects> watched_;
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;

@@ -5,9 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/async/deadline.hpp"
 #include "base/async/with_timeout.hpp"
-#include "base/log/log.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/kube/objects/pod.hpp"
 
@@ -18,22 +16,9 @@ using kube::Object;
 using kube::Outcome;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kBetweenQuestions{1'000};
-constexpr unsigned kServerFault = 500;
-
 kube::WatchOptions ours(kube::Resource resource, const std::string& namespace_name) {
   return {
       .resource = std::move(resource), .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
-}
-
-/// True if the API server has not answered, or not as it would if it were well.
-bool is_servers_fault(const kube::Failure& failure) {
-  return failure.status.code == 0 || failure.status.code >= kServerFault;
-}
-
-std::unexpected<kube::Failure> unanswered() {
-  return std::unexpected{kube::Failure{
-      .error = {Errc::cluster_unavailable, "the API server does not answer", std::string{kube::kClusterFault}}}};
 }
 
 /// Pods that wait in a pool, by that pool's name.
@@ -69,13 +54,17 @@ class WatchedObjects::Unchanged final : public Freshness {
   bool is_over_ = false;
 };
 
-WatchedObjects::WatchedObjects(kube::Client* client, Executor executor, std::string namespace_name)
-    : client_{client},
+WatchedObjects::WatchedObjects(kube::Client* client, kube::ApiPresence* presence, Executor executor,
+                               std::string namespace_name)
+    : presence_{presence},
       namespace_name_{std::move(namespace_name)},
+      read_{executor},
       pods_{client, ours(kube::kPods, namespace_name_), &pool_of},
       config_maps_{client, ours(kube::kConfigMaps, namespace_name_)},
-      decided_{executor},
       tasks_{executor} {
+  for (kube::Mirror* const copy : {&pods_, &config_maps_}) {
+    copy->when_read([this] { read_.notify_all(); });
+  }
   tasks_.spawn("watch pods", pods_.run());
   tasks_.spawn("watch config maps", config_maps_.run());
 }
@@ -83,6 +72,16 @@ WatchedObjects::WatchedObjects(kube::Client* client, Executor executor, std::str
 Task<> WatchedObjects::stop() {
   tasks_.cancel();
   co_await tasks_.join();
+}
+
+Task<bool> WatchedObjects::first_copies() {
+  const auto is_read = [](const kube::Mirror& copy) { return copy.is_complete() || copy.is_refused(); };
+  while (!is_read(pods_) || !is_read(config_maps_)) co_await read_.wait();
+  co_return true;
+}
+
+Task<> WatchedObjects::await_first(SteadyTime until) {
+  (void)co_await within(until, first_copies());
 }
 
 kube::Mirror* WatchedObjects::copy_of(const kube::Resource& resource, const std::string& namespace_name) {
@@ -104,19 +103,17 @@ void WatchedObjects::note_removed(const kube::Resource& resource, const std::str
 
 Task<Outcome<Object>> WatchedObjects::read(kube::Resource resource, std::string namespace_name, std::string name) {
   kube::Mirror* const copy = copy_of(resource, namespace_name);
-  if (copy == nullptr) co_return co_await client_->get(std::move(resource), std::move(namespace_name), std::move(name));
-  if (is_in_doubt_) {
-    if (auto known = copy->find(name)) co_return std::move(*known);
-    if (is_away_) co_return unanswered();
+  if (copy == nullptr) {
+    co_return co_await presence_->read(std::move(resource), std::move(namespace_name), std::move(name));
   }
-  auto answer = co_await within(steady_clock::now() + kReadPatience,
-                                client_->get(std::move(resource), std::move(namespace_name), name));
-  if (answer && *answer) copy->note(**answer);
-  if (answer && (*answer || !is_servers_fault(answer->error()))) co_return std::move(*answer);
-  doubt();
+  const bool is_known = copy->version_of(name) != 0;
+  if (is_known && presence_->is_in_doubt()) co_return *copy->find(name);
+  auto answer = co_await presence_->read(std::move(resource), std::move(namespace_name), name,
+                                         is_known ? kube::ApiPresence::kReadPatience : kube::ApiPresence::kAway);
+  if (answer) copy->note(*answer);
+  if (answer || !kube::is_servers_fault(answer.error())) co_return answer;
   if (auto known = copy->find(name)) co_return std::move(*known);
-  if (answer) co_return std::move(*answer);
-  co_return unanswered();
+  co_return answer;
 }
 
 Task<Outcome<Object>> WatchedObjects::read_recent(kube::Resource resource, std::string namespace_name,
@@ -132,42 +129,6 @@ Task<Outcome<Object>> WatchedObjects::read_known(kube::Resource resource, std::s
     if (auto known = copy->find(name)) co_return std::move(*known);
   }
   co_return co_await read(std::move(resource), std::move(namespace_name), std::move(name));
-}
-
-void WatchedObjects::doubt() {
-  is_in_doubt_ = true;
-  begin_asking();
-}
-
-void WatchedObjects::begin_asking() {
-  if (std::exchange(is_asking_, true)) return;
-  tasks_.spawn("ask whether the API server is back", ask_until_answered());
-}
-
-Task<> WatchedObjects::ask_until_answered() {
-  for (;;) {
-    // Like most requests, it needs etcd, too.
-    auto answer = co_await within(steady_clock::now() + kAway,
-                                  client_->list_page(kube::kConfigMaps, namespace_name_,
-                                                     {.label_selector = std::string{labels::kOurs}, .page = 1}));
-    if (answer && (*answer || !is_servers_fault(answer->error()))) break;
-    is_in_doubt_ = true;
-    if (!std::exchange(is_away_, true)) log::warning("the API server does not answer", {{"place", namespace_name_}});
-    decided_.notify_all();
-    co_await pause(kBetweenQuestions);
-  }
-  if (std::exchange(is_away_, false)) log::info("the API server answers again", {{"place", namespace_name_}});
-  is_asking_ = is_in_doubt_ = false;
-  decided_.notify_all();
-}
-
-Task<Result<>> WatchedObjects::check_answers() {
-  const bool is_known = steady_clock::now() - client_->transport().served_at() < kReadPatience;
-  if (is_known && !is_in_doubt_) co_return Result<>{};
-  begin_asking();
-  while (is_asking_ && !is_away_) co_await decided_.wait();
-  if (!is_away_) co_return Result<>{};
-  co_return fail(Errc::cluster_unavailable, "the API server does not answer");
 }
 
 std::unique_ptr<Freshness> WatchedObjects::freshness(std::string config_map, std::string pod) const {

@@ -8,7 +8,7 @@
 #include "base/async/event.hpp"
 #include "base/async/task.hpp"
 #include "base/async/task_group.hpp"
-#include "base/error.hpp"
+#include "container/kube/api_presence.hpp"
 #include "container/kube/client.hpp"
 #include "container/kube/mirror.hpp"
 #include "container/sandbox/freshness.hpp"
@@ -21,13 +21,9 @@ class WatchedObjects {
  public:
   /// How long a copy is used without a sign from the API server that it is current.
   static constexpr std::chrono::milliseconds kCertain{1'000};
-  /// How long a read waits for the API server, if a copy can answer instead.
-  static constexpr std::chrono::milliseconds kReadPatience{2'000};
-  /// The API server is away if it has answered nothing for this long.
-  static constexpr std::chrono::milliseconds kAway{5'000};
 
-  /// `client` must outlive it.
-  WatchedObjects(kube::Client* client, Executor executor, std::string namespace_name);
+  /// `client` and `presence` must outlive it.
+  WatchedObjects(kube::Client* client, kube::ApiPresence* presence, Executor executor, std::string namespace_name);
   /// Ends the watches. Call it before the object is destroyed.
   [[nodiscard]] Task<> stop();
 
@@ -36,8 +32,11 @@ class WatchedObjects {
 
   [[nodiscard]] bool is_complete() const noexcept { return pods_.is_complete() && config_maps_.is_complete(); }
 
-  /// Asks the API server. If that does not answer, the copy does; an object that is not in the copy may exist, so then
-  /// the API server's failure is the result.
+  /// Waits, at most until then, for the first complete copies; not for what this caller may not watch.
+  [[nodiscard]] Task<> await_first(SteadyTime until);
+
+  /// Asks the API server. If that does not answer, the copy does, soon. An object that is not in the copy may exist:
+  /// then nothing but the API server can answer, so it has more time, and its failure is the result.
   [[nodiscard]] Task<kube::Outcome<kube::Object>> read(kube::Resource resource, std::string namespace_name,
                                                        std::string name);
   /// The copy, if it is certain that it was right within `kCertain`; else like `read`.
@@ -52,31 +51,20 @@ class WatchedObjects {
   void note_removed(const kube::Resource& resource, const std::string& namespace_name, std::string_view name,
                     std::string_view uid);
 
-  /// `cluster_unavailable` if the API server is away. It is asked only if it has not answered within `kReadPatience`.
-  [[nodiscard]] Task<Result<>> check_answers();
-  /// It has left a request unanswered: it may be away.
-  void doubt();
-  /// True if the last question was not answered in time: do not wait for the API server where that can be avoided.
-  [[nodiscard]] bool is_in_doubt() const noexcept { return is_in_doubt_; }
-
   /// See Driver::freshness: while both objects are as they are in the copies now. `pod` is the Pod's name.
   [[nodiscard]] std::unique_ptr<Freshness> freshness(std::string config_map, std::string pod) const;
 
  private:
   class Unchanged;
 
+  [[nodiscard]] Task<bool> first_copies();
   [[nodiscard]] kube::Mirror* copy_of(const kube::Resource& resource, const std::string& namespace_name);
-  void begin_asking();
-  [[nodiscard]] Task<> ask_until_answered();
 
-  kube::Client* client_;
+  kube::ApiPresence* presence_;
   std::string namespace_name_;
+  Event read_;  ///< notified when a copy is complete, or cannot be
   kube::Mirror pods_;
   kube::Mirror config_maps_;
-  bool is_asking_ = false;
-  bool is_in_doubt_ = false;
-  bool is_away_ = false;
-  Event decided_;  ///< notified when it is known whether the API server is away
   TaskGroup tasks_;
 };
 

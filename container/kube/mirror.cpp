@@ -49,6 +49,7 @@ void Mirror::note_trouble(const Failure& failure) {
   // A server that is away is told of by the requests that need it.
   if (failure.status.code == 0 || failure.status.code >= 500 || std::exchange(is_refused_, true)) return;
   log::warning("objects cannot be watched, and are read one by one instead", {{"error", failure.error.message}});
+  was_read_();
 }
 
 void Mirror::take(WatchEvent event) {
@@ -93,6 +94,7 @@ void Mirror::finish_snapshot() {
     if (!kept.group.empty() && !kept.is_removed) groups_[kept.group].insert(name);
   }
   is_complete_ = true;
+  was_read_();
 }
 
 void Mirror::leave_group(All::iterator which) {

@@ -34,6 +34,10 @@ class Mirror {
 
   /// True once all objects were read.
   [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
+  /// True while the server refuses to let this process watch them.
+  [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
+  /// `call` is called when all objects were read, and when the server refuses that.
+  void when_read(std::function<void()> call) { was_read_ = std::move(call); }
   [[nodiscard]] std::optional<Object> find(std::string_view name) const;
   void for_each(const std::function<void(Object object)>& take) const;
   /// The names of the objects of a group, in order.
@@ -82,6 +86,7 @@ class Mirror {
   All coming_;  ///< a snapshot that is not whole yet
   std::map<std::string, Names> groups_;
   SteadyTime heard_at_{};  ///< when the last event came
+  std::function<void()> was_read_ = [] {};
   bool is_complete_ = false;
   bool is_refused_ = false;  ///< the log says why it cannot be read
 };

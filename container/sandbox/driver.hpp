@@ -152,6 +152,8 @@ class Driver {
   /// From now on the driver keeps copies of what its host has, until `close`: for servers. What is only read is then
   /// answered from them while the host is away.
   virtual void keep_copies() {}
+  /// Waits, at most until then, for copies that have all that there is.
+  [[nodiscard]] virtual Task<> await_copies(SteadyTime /*until*/) { co_return; }
   /// `cluster_unavailable` if its host does not answer, as far as that is known without waiting long.
   [[nodiscard]] virtual Task<Result<>> check_answers() { co_return Result<>{}; }
 

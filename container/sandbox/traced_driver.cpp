@@ -35,6 +35,7 @@ class TracedPools final : public Pools {
 
   Task<Result<PoolStatus>> status(std::string name) override { return pools_->status(std::move(name)); }
   Task<Result<std::vector<PoolStatus>>> list() override { return pools_->list(); }
+  Task<Result<PoolHealth>> heal() override { return pools_->heal(); }
 
  private:
   [[nodiscard]] Span begin(std::string_view what, const std::string& pool) const {
@@ -108,6 +109,10 @@ class TracedDriver final : public Driver {
 
   // Calls that only read are not worth a span.
   Task<Result<Sandbox>> get(std::string name) override { return driver_->get(std::move(name)); }
+  Task<Result<Sandbox>> get_recent(std::string name) override { return driver_->get_recent(std::move(name)); }
+  void keep_copies() override { driver_->keep_copies(); }
+  Task<> await_copies(SteadyTime until) override { return driver_->await_copies(until); }
+  Task<Result<>> check_answers() override { return driver_->check_answers(); }
   Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
   Task<Result<MountedLayer>> layer(std::string name) override { return driver_->layer(std::move(name)); }
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {

@@ -80,19 +80,27 @@ ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
       pools_{cluster},
       removals_{cluster->executor(), kRemovedAtOnce} {}
 
+void ClaimDriver::keep_copies() {
+  cluster_->watch_presence(kube::kPods);
+}
+
+Task<> ClaimDriver::close() {
+  co_await reach_.stop();
+  co_await cluster_->close();
+}
+
 Task<Result<Object>> ClaimDriver::find(std::string name) {
   const auto foreign = foreign_claim_name(name);
   if (auto valid = check_name(name); !valid && !foreign) co_return std::unexpected{std::move(valid.error())};
   SKIFF_CO_TRY(auto api, co_await pools_.api());
   if (foreign) {
-    auto found = co_await cluster_->client().get(at(kube::kSandboxClaims, api), cluster_->namespace_name(), *foreign);
+    auto found = co_await cluster_->read(at(kube::kSandboxClaims, api), cluster_->namespace_name(), *foreign);
     if (found && !labels::is_ours(*found)) co_return std::move(*found);
     if (found || found.error().not_found()) co_return std::unexpected{no_such_sandbox(name)};
     co_return std::unexpected{std::move(found.error())};
   }
   for (const kube::Resource& kind : {kube::kSandboxClaims, kube::kSandboxes}) {
-    auto found =
-        co_await cluster_->client().get(at(kind, api), cluster_->namespace_name(), cluster_->object_name(name));
+    auto found = co_await cluster_->read(at(kind, api), cluster_->namespace_name(), cluster_->object_name(name));
     if (!found && found.error().not_found()) continue;
     if (!found) co_return std::unexpected{std::move(found.error())};
     // A Sandbox of that name may belong to another user's claim, or not be skiff's.
@@ -296,6 +304,7 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
 }
 
 Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
+  SKIFF_CO_TRY_VOID(co_await cluster_->check_answers());
   SandboxPage all;
   const std::size_t limit = filter.limit;
   do {

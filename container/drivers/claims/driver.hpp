@@ -46,7 +46,9 @@ class ClaimDriver final : public Driver {
                                                      std::vector<std::string> allow) override;
   /// The manifest does not contain the values that a claim's agent gets once it runs (environment, idle time).
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
-  [[nodiscard]] Task<> close() override { return reach_.stop(); }
+  void keep_copies() override;
+  [[nodiscard]] Task<Result<>> check_answers() override { return cluster_->check_answers(); }
+  [[nodiscard]] Task<> close() override;
 
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
 

@@ -74,7 +74,7 @@ Task<Result<std::optional<Object>>> sandbox_of(Cluster* cluster, SandboxApi api,
   if (!is_claim(object)) co_return std::move(object);
   const std::string name = sandbox_name(object);
   if (name.empty()) co_return std::nullopt;
-  auto sandbox = co_await cluster->client().get(at(kube::kSandboxes, api), object.namespace_name(), name);
+  auto sandbox = co_await cluster->read(at(kube::kSandboxes, api), object.namespace_name(), name);
   if (sandbox) co_return std::move(*sandbox);
   if (sandbox.error().not_found()) co_return std::nullopt;
   co_return std::unexpected{std::move(sandbox.error())};
@@ -85,7 +85,7 @@ Task<Result<ClaimView>> read_claim(Cluster* cluster, SandboxApi api, Object obje
   view.now = described_alone(cluster, view.object);
   SKIFF_CO_TRY(view.sandbox, co_await sandbox_of(cluster, api, view.object));
   if (!view.sandbox) co_return view;
-  auto pod = co_await cluster->client().get(kube::kPods, view.object.namespace_name(), pod_name(*view.sandbox));
+  auto pod = co_await cluster->read(kube::kPods, view.object.namespace_name(), pod_name(*view.sandbox));
   if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error())};
   if (pod) view.pod = std::move(*pod);
   co_return view;
@@ -104,7 +104,7 @@ Task<Result<ClaimView>> look_at_claim(Cluster* cluster, SandboxApi api, Object o
     if (expected.empty() || (view.pod && view.pod->uid() == expected)) co_return view;
     // A `stop` that came between these reads ends the Pod, too, and takes back the note before.
     const kube::Resource resource = at(is_claim(view.object) ? kube::kSandboxClaims : kube::kSandboxes, api);
-    auto again = co_await cluster->client().get(resource, view.object.namespace_name(), view.object.name());
+    auto again = co_await cluster->read(resource, view.object.namespace_name(), view.object.name());
     if (!again && !again.error().not_found()) co_return std::unexpected{std::move(again.error())};
     if (!again || again->uid() != view.object.uid()) co_return std::unexpected{no_such_sandbox(view.now.name)};
     const auto noted = noted_pod(*again);

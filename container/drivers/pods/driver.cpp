@@ -61,6 +61,11 @@ void PodDriver::keep_copies() {
   cluster_->watch_objects();
 }
 
+Task<> PodDriver::await_copies(SteadyTime until) {
+  WatchedObjects* const watched = cluster_->watched();
+  if (watched != nullptr) co_await watched->await_first(until);
+}
+
 // --- making ---------------------------------------------------------------------------------------------------------
 
 Task<Result<>> PodDriver::ask_agent(const KnownPod* known) {

@@ -50,6 +50,7 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   void keep_copies() override;
+  [[nodiscard]] Task<> await_copies(SteadyTime until) override;
   [[nodiscard]] Task<Result<>> check_answers() override { return cluster_->check_answers(); }
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;

@@ -323,10 +323,10 @@ Task<bool> read_in_time(Cluster* cluster, const SandboxFilter* filter,
                         std::function<void(std::vector<Object> items, bool is_first)> note_pods,
                         std::function<void(std::vector<Object> items, bool is_first)> note_records) {
   if (!co_await cluster->check_answers()) co_return false;
-  auto read = co_await within(std::chrono::steady_clock::now() + WatchedObjects::kAway,
+  auto read = co_await within(std::chrono::steady_clock::now() + kube::ApiPresence::kAway,
                               read_both(cluster, filter, std::move(note_pods), std::move(note_records)));
   if (read && *read) co_return true;
-  cluster->watched()->doubt();
+  cluster->doubt();
   co_return false;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/container/drivers/claims/claimed_cluster.hpp"
+#include "tests/support/once.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
@@ -57,6 +58,27 @@ CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod, ClaimedCluster& on) {
   stopped = co_await on.driver.stop("box", {});
   EXPECT_TRUE(stopped) << "there is nothing to do";
   EXPECT_EQ(on.fake.server.count("PATCH", "/sandboxes/skiff-box"), 1u);
+}
+
+CO_TEST(ClaimDriver, SaysAtOnceToAServersClientsThatTheApiServerIsAway, ClaimedCluster& on) {
+  on.put_bare("box");
+  on.driver.keep_copies();
+  CO_ASSERT_TRUE((co_await on.driver.get("box")).has_value());
+  on.fake.server.before = [](const FakeRequest&) -> std::optional<FakeAnswer> {
+    return fakes::FakeApiServer::refusal(500, "InternalError", "the storage is away");
+  };
+  CO_ASSERT_TRUE(!(co_await on.driver.get("box")).has_value());
+  const auto away = co_await on.driver.check_answers();
+  CO_ASSERT_TRUE(!away.has_value());
+  EXPECT_EQ(away.error().code, Errc::cluster_unavailable);
+  const auto gets = on.fake.server.count("GET", "/sandboxes/skiff-box");
+  EXPECT_EQ((co_await on.driver.get("box")).error().code, Errc::cluster_unavailable);
+  EXPECT_EQ((co_await on.driver.endpoint("box", {.scope = "read"})).error().code, Errc::cluster_unavailable);
+  EXPECT_EQ((co_await on.driver.list({})).error().code, Errc::cluster_unavailable);
+  EXPECT_EQ(on.fake.server.count("GET", "/sandboxes/skiff-box"), gets);
+  on.fake.server.before = {};
+  co_await test::once([&] { return !on.fake.cluster->is_in_doubt(); });
+  CO_ASSERT_TRUE((co_await on.driver.get("box")).has_value());
 }
 
 CO_TEST(ClaimDriver, ExtendsTheAgentFirstAndThenTheObject, ClaimedCluster& on) {
