@@ -177,7 +177,7 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
     .help = "Also serve another system's protocol, on ports that require no credential: see docs/clients.md.",         \
     .words = kDialectNames, .is_of_any_driver = true)                                                                  \
   X(ServiceKind, service, ServiceKind::clusterip, .flag = "service", .environment = "SKIFF_SERVICE", .value = "KIND",  \
-    .help = "Kind of its Service: none, clusterip, headless, nodeport or loadbalancer.",                               \
+    .help = "Kind of its Service: none, clusterip, headless, nodeport, loadbalancer. With --pool: only if needed.",    \
     .is_of_pod = false, .is_of_one = true)                                                                             \
   X(bool, wait_address, false, .flag = "wait-address",                                                                 \
     .help = "With --service loadbalancer: also wait for the external address.",                                        \

@@ -54,6 +54,8 @@ void leave_to_the_pool(SandboxSpec& wanted, std::span<const std::string> given) 
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_pod && !is_given(option.flag_text())) wanted.pod.*option.member = PodOptions{}.*option.member;
   });
+  const bool is_default = wanted.pod.service == PodOptions{}.service && !is_given("--service");
+  wanted.needs_no_service = is_default && wanted.pod.ports.empty();
 }
 
 Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {

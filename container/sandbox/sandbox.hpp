@@ -48,6 +48,8 @@ struct SandboxSpec {
   bool names_memory = false;
   bool names_cpu = false;
   bool names_disk = false;
+  bool needs_no_service =
+      false;  ///< no flag asks for a Service: a sandbox from a pool has one only if the pool's dialects need it
   std::uint64_t pids = 0;  ///< most processes and threads, for the driver box; 0: the driver's own limit
 
   static constexpr auto fields = std::tuple{

@@ -87,8 +87,10 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
-  // A namespace that is not created yet is assumed to be like this one.
-  context.assigns_ids = co_await cluster->assigns_ids();
+  // The Pods of a pool are there. A namespace that is not created yet is assumed to be like this one.
+  if (spec->pod.pool.empty() || spec->pod.namespace_per_sandbox) {
+    context.assigns_ids = co_await cluster->assigns_ids();
+  }
   if (spec->pod.namespace_per_sandbox) {
     context.namespace_name = own_namespace(context.prefix, spec->name);
     co_return context;
@@ -170,6 +172,22 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
   co_return known;
 }
 
+Task<Result<KnownPod>> finish_taken(Cluster* cluster, PodPools* pools, PodRecord record, Object config_map,
+                                    Object pod) {
+  record.id = labels::get(pod, labels::kSandbox);
+  record.pod = pod.name();
+  ManifestContext context{
+      .namespace_name = record.namespace_name, .prefix = cluster->options().name_prefix, .sandbox_id = record.id};
+  SKIFF_CO_TRY_VOID(co_await apply_network(cluster, record.spec, context, &config_map));
+  SKIFF_CO_TRY_VOID(co_await pools->bind(pod, record.spec));
+  SKIFF_CO_TRY(auto service, co_await create_surroundings(cluster, &record, &config_map, &context));
+  co_return KnownPod{.config_map = std::move(config_map),
+                     .record = std::move(record),
+                     .pod = std::move(pod),
+                     .service = std::move(service),
+                     .is_bound = true};
+}
+
 Task<Result<KnownPod>> create_sandbox(Cluster* cluster, PodPools* pools, PodRecord record, bool is_one_shot,
                                       ManifestContext context, Progress progress) {
   std::optional<Object> config_map;
@@ -193,6 +211,7 @@ Task<Result<KnownPod>> create_sandbox(Cluster* cluster, PodPools* pools, PodReco
     SKIFF_CO_TRY(auto warm, co_await take_warm(cluster, pools, record, *config_map, context));
     if (warm) co_return std::move(*warm);
     progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has no ready sandbox, a cold one is made");
+    context.assigns_ids = co_await cluster->assigns_ids();
   }
   co_return co_await create_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),
                                       std::move(progress));

@@ -24,6 +24,10 @@ namespace skiff::container {
 [[nodiscard]] Task<Result<KnownPod>> create_sandbox(Cluster* cluster, PodPools* pools, PodRecord record,
                                                     bool is_one_shot, ManifestContext context, Progress progress);
 
+/// Finishes the creation of a sandbox that has taken `pod` from a pool; what is done already is left as it is.
+[[nodiscard]] Task<Result<KnownPod>> finish_taken(Cluster* cluster, PodPools* pools, PodRecord record,
+                                                  kube::Object config_map, kube::Object pod);
+
 /// Creates a new Pod and its other objects for an existing record.
 [[nodiscard]] Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record,
                                                       std::optional<kube::Object> config_map, ManifestContext context,

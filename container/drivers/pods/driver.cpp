@@ -75,14 +75,16 @@ Task<Result<>> PodDriver::ask_agent(const KnownPod* known) {
   co_return Result<>{};
 }
 
-Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progress) {
+Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, SteadyTime deadline, Progress progress) {
   if (!known.is_bound) {
     auto answered = co_await ask_agent(&known);
     if (!answered) {
       co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
     }
   }
-  if (known.record) {
+  if (known.is_bound && known.record) {
+    SKIFF_CO_TRY(known, co_await note_taken(std::move(known), deadline, progress));
+  } else if (known.record) {
     SKIFF_CO_TRY_VOID(co_await note_up(cluster_, &known, lease_end_text(known.record->spec.lease)));
   }
   progress(Phase::ready, "");
@@ -97,7 +99,7 @@ Task<Result<KnownPod>> PodDriver::wait_until_up(KnownPod known, SteadyTime deadl
                  co_await wait_for_address(&cluster_->client(), known.record->namespace_name, service, deadline));
     known.service = std::move(addressed);
   }
-  auto up = co_await within(deadline, wait_for_agent(std::move(known), std::move(progress)));
+  auto up = co_await within(deadline, wait_for_agent(std::move(known), deadline, std::move(progress)));
   if (up) co_return std::move(*up);
   co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent does not answer in time")};
 }
@@ -151,6 +153,7 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
   SKIFF_CO_TRY(auto context, co_await prepare(&spec));
+  context.assigns_ids = co_await cluster_->assigns_ids();
   auto key = co_await cluster_->signing_key(to_be_applied);
   if (key) {
     SKIFF_CO_TRY(auto public_key, key->public_pem());

@@ -69,6 +69,12 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
   [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
                                             Progress progress);
+  /// Finishes what another process has begun: it took a Pod from a pool, and was killed before it noted that in the
+  /// record. If it lives, both do the same. nullopt if there is no such Pod.
+  [[nodiscard]] Task<Result<std::optional<KnownPod>>> adopt(KnownPod known);
+  /// Notes that a sandbox from a pool is up. If another process has begun it anew meanwhile, its Pod is given back, and
+  /// the result is the other one's.
+  [[nodiscard]] Task<Result<KnownPod>> note_taken(KnownPod known, SteadyTime deadline, Progress progress);
   /// Waits for a sandbox that another process creates or starts.
   [[nodiscard]] Task<Result<Sandbox>> wait_for_others(KnownPod known, SteadyTime deadline, Progress progress);
   /// Creates the objects again from the record, without undoing anything. `mark` identifies this `start`
@@ -86,7 +92,7 @@ class PodDriver final : public Driver {
 
   [[nodiscard]] Task<Result<>> ask_agent(const KnownPod* known);
   /// Waits until the agent of a ready Pod answers.
-  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
+  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, SteadyTime deadline, Progress progress);
 
   /// Also waits for the external address of its Service if that is required.
   [[nodiscard]] Task<Result<KnownPod>> wait_until_up(KnownPod known, SteadyTime deadline, Progress progress);

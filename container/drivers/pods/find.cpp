@@ -209,7 +209,10 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
   co_return std::move(changed);
 }
 
-Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
+namespace {
+
+/// Notes in `known` that the sandbox is up, and returns what the record's data has to say.
+nlohmann::json data_of_up(KnownPod* known, std::optional<std::string> expires_at) {
   PodRecord& record = *known->record;
   record.was_up = true;
   record.pod_uid = known->pod->uid();
@@ -226,9 +229,24 @@ Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::str
   if (!record.started_at.empty()) data["started_at"] = record.started_at;
   if (known->service) data["service_uid"] = record.service_uid = known->service->uid();
   if (record.expires_at) data["expires_at"] = *record.expires_at;
+  return data;
+}
+
+}  // namespace
+
+Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
+  nlohmann::json data = data_of_up(known, std::move(expires_at));
   SKIFF_CO_TRY(auto changed, co_await change_record(cluster, known, std::move(data)));
   known->config_map = std::move(changed);
   co_return Result<>{};
+}
+
+Task<Result<bool>> note_up_as_seen(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
+  nlohmann::json data = data_of_up(known, std::move(expires_at));
+  SKIFF_CO_TRY(auto changed, co_await change_record_as_seen(cluster, known, std::move(data)));
+  if (!changed) co_return false;
+  known->config_map = std::move(*changed);
+  co_return true;
 }
 
 Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,
@@ -238,7 +256,10 @@ Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, cons
                        {"data", std::move(data)}};
   auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
                                                   kube::PatchKind::merge, std::move(patch));
-  if (changed) co_return std::move(*changed);
+  if (changed) {
+    cluster->note(kube::kConfigMaps, *changed);
+    co_return std::move(*changed);
+  }
   const kube::Failure& why = changed.error();
   if (why.conflict() || why.not_found() || why.may_have_happened) co_return std::nullopt;
   co_return std::unexpected{std::move(changed.error())};

@@ -49,6 +49,10 @@ struct KnownPod {
 /// Notes in the record and in `known` that the sandbox is up, its objects, and the end of its lease (`expires_at`).
 [[nodiscard]] Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at);
 
+/// Like `note_up`. False if the record has changed since it was read, or if the answer was lost.
+[[nodiscard]] Task<Result<bool>> note_up_as_seen(Cluster* cluster, KnownPod* known,
+                                                 std::optional<std::string> expires_at);
+
 /// Like `change_record`, but only if the record has not changed since it was read. nullopt if it has changed or was
 /// replaced, or if the answer was lost: read it again.
 [[nodiscard]] Task<Result<std::optional<kube::Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,

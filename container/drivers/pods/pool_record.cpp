@@ -26,6 +26,8 @@ constexpr std::string_view kTaken = "taken";
 constexpr std::string_view kLeaving = "leaving";
 /// Number of parts of a pool; a member's number selects its part.
 constexpr unsigned kSlots = 64;
+/// Distance of the parts of one read: the members of a small pool have numbers that follow each other.
+constexpr unsigned kStride = 39;
 /// A pool of at most this size is read as a whole.
 constexpr unsigned kSmallPool = 8;
 /// Average number of Pods in one read of a part of a larger pool.
@@ -129,7 +131,7 @@ std::string some_slots(unsigned size, unsigned random) {
   const unsigned count = std::max(1U, kSlots * kLookedAt / size);
   std::string selector{labels::kPoolSlot};
   for (unsigned i = 0; i < count; ++i) {
-    selector.append(i == 0 ? " in (" : ",").append(std::to_string((random + i) % kSlots));
+    selector.append(i == 0 ? " in (" : ",").append(std::to_string((random + i * kStride) % kSlots));
   }
   return selector + ")";
 }

@@ -100,8 +100,8 @@ Task<Result<std::optional<Object>>> PodPools::take_known_member(const SandboxSpe
 Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
   SKIFF_CO_TRY(auto known, co_await take_known_member(&spec, &record));
   if (known) co_return ClaimedPod{.pod = std::move(*known)};
-  const auto size = sizes_.find(spec.pod.pool);
-  std::string part = size == sizes_.end() ? std::string{} : some_slots(size->second, random_number());
+  const auto seen = views_.find(spec.pod.pool);
+  std::string part = seen == views_.end() ? std::string{} : some_slots(seen->second.pool.size, random_number());
   for (int looks = 0; looks < kMostLooks; ++looks) {
     kube::ListOptions options{.label_selector = free_selector(spec.pod.pool)};
     const bool is_part = !part.empty();
@@ -141,8 +141,10 @@ Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
   if (spec.lease.ttl) body["ttl_ms"] = spec.lease.ttl->count();
   if (spec.lease.idle_ttl) body["idle_ttl_ms"] = spec.lease.idle_ttl->count();
   std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
-  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/init", std::move(text)));
-  co_return Result<>{};
+  auto done = co_await agent.post("/v1/init", std::move(text));
+  // Another process that finishes this creation has sent the same values (PodDriver::adopt).
+  if (done || done.error().code == Errc::already_initialised) co_return Result<>{};
+  co_return std::unexpected{std::move(done.error())};
 }
 
 Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record, Limit limit) {

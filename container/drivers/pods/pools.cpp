@@ -41,6 +41,10 @@ constexpr milliseconds kTroublePatience{10'000};
 /// How long `close` waits for the successors of taken Pods.
 constexpr std::chrono::seconds kSuccessorPatience{10};
 
+/// Field of a pool's record: what `Cluster::assigns_ids` said when the pool was created. Records of older releases have
+/// none.
+constexpr const char* kAssignsIds = "assigns_ids";
+
 /// A random number for a successor: concurrent callers must not choose the same one. `fill` uses lower numbers.
 unsigned successor_number() {
   constexpr std::uint32_t kSuccessors = 1'000'000'000;
@@ -71,7 +75,11 @@ Task<Result<PodPools::View>> PodPools::find(std::string name, Cluster::Reading r
   if (!record && record.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!record) co_return std::unexpected{std::move(record.error())};
   SKIFF_CO_TRY(auto pool, read_pool_record(*record));
-  co_return View{.pool = std::move(pool), .record = std::move(*record)};
+  View view{.pool = std::move(pool), .record = std::move(*record)};
+  if (const std::string noted = view.record.text({"data", kAssignsIds}); !noted.empty()) {
+    view.assigns_ids = noted == "true";
+  }
+  co_return view;
 }
 
 Task<Result<PodPools::View>> PodPools::look(std::string name) {
@@ -84,9 +92,9 @@ Task<Result<PodPools::View>> PodPools::look(std::string name) {
   co_return view;
 }
 
-Task<Result<ManifestContext>> PodPools::member_context() {
+Task<Result<ManifestContext>> PodPools::member_context(std::optional<bool> assigns_ids) {
   ManifestContext context = context_of(*cluster_);
-  context.assigns_ids = co_await cluster_->assigns_ids();
+  context.assigns_ids = assigns_ids ? *assigns_ids : co_await cluster_->assigns_ids();
   SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
   SKIFF_CO_TRY(auto pem, key.public_pem());
   context.public_key = std::move(pem);
@@ -94,9 +102,17 @@ Task<Result<ManifestContext>> PodPools::member_context() {
 }
 
 Task<> PodPools::create_successor(std::string name, std::optional<std::size_t> left) {
-  auto view = co_await find(name);
+  // A take has read the pool and the keys, and it is not to compete with this.
+  while (takes_ > 0) co_await quiet_.wait();
+  const auto seen = views_.find(name);
+  Result<View> view = View{};
+  if (seen != views_.end()) {
+    view = seen->second;
+  } else {
+    view = co_await find(name);
+  }
   if (!view || view->pool.size == 0 || (left && *left >= view->pool.size)) co_return;
-  auto context = co_await member_context();
+  auto context = co_await member_context(view->assigns_ids);
   if (!context) co_return;
   auto made = co_await add_member(&*view, std::move(*context), successor_number());
   if (!made) note_filling(name, std::move(made.error().message));
@@ -142,7 +158,7 @@ Task<Result<>> PodPools::remove_member(Object pod) {
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
   ManifestContext context;
   if (!plan.create.empty()) {
-    SKIFF_CO_TRY(auto made, co_await member_context());
+    SKIFF_CO_TRY(auto made, co_await member_context({}));
     context = std::move(made);
   }
   std::vector<Result<>> results(plan.create.size() + plan.remove.size());
@@ -235,6 +251,7 @@ Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime de
 
 Task<Result<>> PodPools::create_record(const PoolSpec* wanted, std::string creation) {
   Object record = create_pool_record(*wanted, cluster_->namespace_name(), cluster_->options().name_prefix);
+  record.json["data"][kAssignsIds] = co_await cluster_->assigns_ids() ? "true" : "false";
   mark_creation(record, creation);
   auto made = co_await cluster_->client().create(kube::kConfigMaps, std::move(record));
   if (made) co_return Result<>{};
@@ -373,8 +390,11 @@ Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patien
 Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
   SKIFF_CO_TRY(auto view, co_await find(spec.pod.pool, Cluster::Reading::known));
   SKIFF_CO_TRY_VOID(check_fits_pool(spec, &view.pool.sandbox));
-  sizes_[spec.pod.pool] = view.pool.size;
-  co_return complete_from_pool(std::move(spec), view.pool.sandbox);
+  SandboxSpec whole = complete_from_pool(std::move(spec), view.pool.sandbox);
+  // A Service costs more than all the rest of a sandbox from a pool.
+  if (whole.needs_no_service && whole.pod.dialects.empty()) whole.pod.service = ServiceKind::none;
+  views_.insert_or_assign(whole.pod.pool, std::move(view));
+  co_return whole;
 }
 
 }  // namespace skiff::container

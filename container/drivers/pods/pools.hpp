@@ -62,6 +62,8 @@ class PodPools final : public Pools {
 
   /// The first half of `take`. Without a record the Pod has no owner, and the caller must remove it.
   [[nodiscard]] Task<Result<std::optional<ClaimedPod>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
+  /// The second half: tells the agent of a Pod that was taken for the sandbox its environment, labels and lease.
+  [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
   /// Creates missing members, and removes surplus ones.
   [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
 
@@ -72,13 +74,14 @@ class PodPools final : public Pools {
     PoolSpec pool;
     kube::Object record;
     std::vector<kube::Object> pods = {};
+    std::optional<bool> assigns_ids = {};  ///< see Cluster::assigns_ids; empty: the record does not say it
   };
   /// Reads a pool without its Pods.
   [[nodiscard]] Task<Result<View>> find(std::string name, Cluster::Reading reading = Cluster::Reading::now);
   /// Reads a pool with all Pods, also those that were taken.
   [[nodiscard]] Task<Result<View>> look(std::string name);
   /// The values for a new Pod that are not in its spec.
-  [[nodiscard]] Task<Result<ManifestContext>> member_context();
+  [[nodiscard]] Task<Result<ManifestContext>> member_context(std::optional<bool> assigns_ids);
   /// Fills a pool in the background. One task at a time fills a pool; further calls make it run once more.
   void want_filled(std::string name);
   [[nodiscard]] Task<> fill_in_turn(std::string name);
@@ -96,7 +99,6 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> scale_and_fill(std::string name, unsigned size, SteadyTime deadline,
                                                         Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
-  [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
   /// Null: no watch knows the members.
   [[nodiscard]] FreeMembers* known_members();
   [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_member(kube::Object pod, const SandboxSpec* spec,
@@ -121,7 +123,7 @@ class PodPools final : public Pools {
   std::map<std::string, std::string, std::less<>> troubles_;  ///< why pools cannot be filled, by pool
   bool is_kept_ = false;                                      ///< this process checks the pools regularly
   std::uint64_t failures_ = 0;                                ///< number of failed attempts to fill a pool
-  std::map<std::string, unsigned, std::less<>> sizes_;        ///< sizes of pools when their specs were last read
+  std::map<std::string, View, std::less<>> views_;            ///< pools as they were last read for a sandbox
 };
 
 }  // namespace skiff::container

@@ -6,8 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/async/deadline.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
+#include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
 #include "container/drivers/pods/create.hpp"
@@ -25,6 +27,16 @@ using std::chrono::steady_clock;
 
 /// Most reads of a record that others change at the same time.
 constexpr int kMostStarts = 20;
+/// A sandbox from a pool has a Pod this long after its record was made, or the process that creates it was killed.
+constexpr std::chrono::seconds kBeingTaken{20};
+/// Pause between two looks for that Pod, of which no watch by a name tells.
+constexpr milliseconds kBeforeNextLook{500};
+
+/// True if it is being created with a Pod from a pool, which has a name of its own, or was when its creator was killed.
+bool is_being_taken(const KnownPod& known) {
+  const PodRecord& record = *known.record;
+  return !known.pod && !record.spec.pod.pool.empty() && !record.was_up && !record.begun_at;
+}
 
 }  // namespace
 
@@ -41,8 +53,23 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
       co_return fail(Errc::invalid_field, "\"" + name + "\" belonged to `skiff run` and cannot be started again",
                      "name");
     }
+    bool is_left_alone = false;
+    if (now.state == SandboxState::creating && is_being_taken(known)) {
+      SKIFF_CO_TRY(auto adopted, co_await answered_by(deadline, adopt(known)));
+      if (adopted) {
+        SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(*adopted), deadline, std::move(progress)));
+        co_return describe_known(up);
+      }
+      const auto made = known.config_map->created();
+      is_left_alone = made && known.seen_at - *made >= kBeingTaken;
+      if (!is_left_alone && steady_clock::now() < deadline) {
+        co_await pause(kBeforeNextLook);
+        --tries;
+        continue;
+      }
+    }
     // If an answer was lost, the record's mark is that of this call.
-    if (now.state == SandboxState::creating && known.record->start != mark) {
+    if (now.state == SandboxState::creating && known.record->start != mark && !is_left_alone) {
       co_return co_await answered_by(deadline, wait_for_others(std::move(known), deadline, std::move(progress)));
     }
     const std::string uid = known.config_map->uid();
@@ -56,6 +83,41 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   }
   co_return fail(Errc::sandbox_conflict, "sandbox \"" + name + "\" is being changed by others repeatedly; try again",
                  "name");
+}
+
+Task<Result<std::optional<KnownPod>>> PodDriver::adopt(KnownPod known) {
+  const PodRecord& record = *known.record;
+  std::string selector{labels::selector("sandbox", {})};
+  selector.append(",").append(labels::kName).append("=").append(labels::label_value(record.spec.name));
+  SKIFF_CO_TRY(auto listed, co_await cluster_->client().list(kube::kPods, record.namespace_name,
+                                                             {.label_selector = std::move(selector)}));
+  const auto pod = std::ranges::find_if(listed.items, [&](const kube::Object& one) {
+    return was_taken_for(one, record.spec, known.config_map) && !one.is_being_deleted();
+  });
+  if (pod == listed.items.end()) co_return std::nullopt;
+  SKIFF_CO_TRY(auto finished, co_await finish_taken(cluster_, &pools_, record, *known.config_map, std::move(*pod)));
+  co_return std::optional{std::move(finished)};
+}
+
+Task<Result<KnownPod>> PodDriver::note_taken(KnownPod known, SteadyTime deadline, Progress progress) {
+  const auto expires_at = lease_end_text(known.record->spec.lease);
+  SKIFF_CO_TRY(const bool is_noted, co_await note_up_as_seen(cluster_, &known, expires_at));
+  if (is_noted) co_return known;
+  const std::string name = known.record->spec.name;
+  SKIFF_CO_TRY(auto now, co_await find_sandbox(cluster_, name));
+  const bool is_his = now.config_map && now.config_map->uid() == known.config_map->uid() && now.record;
+  if (!is_his) co_return std::unexpected{no_such_sandbox(name)};
+  if (now.record->pod == known.record->pod) co_return now;
+  if (!now.record->begun_at) {
+    // Nothing but a label or the like was changed.
+    SKIFF_CO_TRY_VOID(co_await note_up(cluster_, &known, expires_at));
+    co_return known;
+  }
+  kube::RemoveOptions options{.grace_seconds = 0, .uid = known.pod->uid()};
+  (void)co_await cluster_->client().remove(kube::kPods, known.pod->namespace_name(), known.pod->name(),
+                                           std::move(options));
+  SKIFF_CO_TRY_VOID(co_await wait_for_others(std::move(now), deadline, std::move(progress)));
+  co_return co_await find_sandbox(cluster_, name);
 }
 
 Task<Result<Sandbox>> PodDriver::wait_for_others(KnownPod known, SteadyTime deadline, Progress progress) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/async/in_parallel.hpp"
+#include "base/clock.hpp"
 #include "container/drivers/pods/driver.hpp"
 #include "tests/container/drivers/pods/filled_pool.hpp"
 #include "tests/support/once.hpp"
@@ -115,6 +116,120 @@ CO_TEST(PoolTakes, TakesAnotherPodWhenAnotherReplicaWasFaster, ServedPool& serve
   CO_ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_FALSE(theirs.contains(made->details.at("pod")));
   EXPECT_EQ(theirs.size(), 2u);
+}
+
+/// A pool, and the driver of one command.
+struct CommandsPool final : ServedPool {
+  explicit CommandsPool(Executor executor) : ServedPool{executor} {}
+  Task<> begin() {
+    (void)(co_await pool.fake.cluster->signing_key(true)).value();
+    pool.fake.server.change(kube::kConfigMaps, "default", "skiff-pool-p",
+                            [](nlohmann::json& record) { record["data"]["assigns_ids"] = "false"; });
+    first = pool.fake.server.requests().size();
+  }
+  /// Without the Secret, which is read again if the test is slow.
+  [[nodiscard]] std::vector<std::string> asked_of_objects() const {
+    std::vector<std::string> all = asked();
+    std::erase_if(all, [](const std::string& one) { return one.contains("/secrets"); });
+    return all;
+  }
+};
+
+CO_TEST(PoolTakes, ACommandReadsThePoolAndAPartOfItOnce, CommandsPool& command) {
+  auto made = co_await command.driver.create(ServedPool::spec("box"), fakes::ignore_progress);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  co_await once([&] { return command.pool.fake.server.count("POST", "/pods") == 1; });
+  EXPECT_EQ(command.asked_of_objects(),
+            (std::vector<std::string>{"GET record", "POST record", "GET pod", "PATCH pod", "PATCH record"}));
+  // The next command.
+  CO_ASSERT_TRUE((co_await command.driver.endpoint("box", {.scope = "read"})).has_value());
+  EXPECT_EQ(command.asked_of_objects().size(), 7u);
+}
+
+CO_TEST(PoolTakes, AServiceIsMadeOnlyForWhatNeedsIt, CommandsPool& command) {
+  SandboxSpec spec = ServedPool::spec("box");
+  spec.pod.service = ServiceKind::clusterip;
+  spec.needs_no_service = true;
+  CO_ASSERT_TRUE((co_await command.driver.create(spec, fakes::ignore_progress)).has_value());
+  EXPECT_EQ(command.pool.fake.server.count("POST", "/services"), 0u);
+  spec.name = "wants-one";
+  spec.needs_no_service = false;
+  CO_ASSERT_TRUE((co_await command.driver.create(spec, fakes::ignore_progress)).has_value());
+  EXPECT_EQ(command.pool.fake.server.count("POST", "/services"), 1u);
+}
+
+CO_TEST(PoolTakes, WhereTheNamespaceAssignsIdsAManifestNamesNone, CommandsPool& command) {
+  command.pool.fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is("GET", "/namespaces/default")) return std::nullopt;
+    Object home = Object::make(kube::kNamespaces, {}, "default");
+    home.json["metadata"]["annotations"]["openshift.io/sa.scc.uid-range"] = "1000680000/10000";
+    return FakeAnswer{.body = home.json.dump()};
+  };
+  auto objects = co_await command.driver.manifest(ServedPool::spec("box"), false);
+  CO_ASSERT_TRUE(objects.has_value()) << objects.error().message;
+  const auto pod = std::ranges::find(*objects, "Pod", [](const Object& one) { return one.text({"kind"}); });
+  CO_ASSERT_TRUE(pod != objects->end());
+  EXPECT_EQ(pod->find({"spec", "securityContext", "runAsUser"}), nullptr) << pod->json.dump();
+}
+
+/// The record of "box", which a process has made that was killed then, or that is slow.
+PodRecord begun_record() {
+  PodRecord record = fakes::sandbox_record("box", "s-box");
+  record.spec.pod.pool = "p";
+  record.was_up = false;
+  return record;
+}
+
+CO_TEST(PoolTakes, ASandboxWhoseCreatorWasKilledAfterTheTakeIsFinished, CommandsPool& command) {
+  auto& server = command.pool.fake.server;
+  const PodRecord record = begun_record();
+  const Object config_map = server.put(kube::kConfigMaps, create_record(record, "default", "skiff-box"));
+  auto claimed = co_await command.pool.pools.claim(record.spec, config_map);
+  CO_ASSERT_TRUE(claimed && *claimed);
+  const auto pods = server.all(kube::kPods).size();
+  auto up = co_await command.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  const Object noted = server.find(kube::kConfigMaps, "default", "skiff-box").value();
+  EXPECT_EQ(noted.text({"data", "pod"}), (*claimed)->pod.name());
+  EXPECT_EQ(noted.text({"data", "was_up"}), "true");
+  EXPECT_EQ(server.all(kube::kPods).size(), pods);
+  EXPECT_EQ(server.count("POST", "/v1/init"), 1u);
+}
+
+CO_TEST(PoolTakes, ASandboxWhoseCreatorWasKilledBeforeTheTakeIsBegunAnew, CommandsPool& command) {
+  auto& server = command.pool.fake.server;
+  server.put(kube::kConfigMaps, create_record(begun_record(), "default", "skiff-box"));
+  server.change(kube::kConfigMaps, "default", "skiff-box", [](nlohmann::json& object) {
+    object["metadata"]["creationTimestamp"] = rfc3339(wall_now() - std::chrono::seconds{30});
+  });
+  auto up = co_await command.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  EXPECT_EQ(server.find(kube::kConfigMaps, "default", "skiff-box")->text({"data", "pod"}), "skiff-box");
+}
+
+CO_TEST(PoolTakes, ASlowCreatorGivesItsPodBackToOneThatHasBegunItAnew, CommandsPool& command) {
+  auto& server = command.pool.fake.server;
+  std::string member;
+  server.agent = [&](const FakeRequest& request) -> FakeAnswer {
+    if (!request.path.ends_with("/v1/init")) return {.body = "{}"};
+    for (const Object& pod : server.all(kube::kPods)) {
+      if (pod.label(labels::kPoolState) == "taken") member = pod.name();
+    }
+    server.change(kube::kConfigMaps, "default", "skiff-box", [](nlohmann::json& object) {
+      object["data"]["start"] = "c-another";
+      object["data"]["begun_at"] = rfc3339(wall_now());
+    });
+    const std::string id = server.find(kube::kConfigMaps, "default", "skiff-box")->label(labels::kSandbox);
+    server.put(kube::kPods, fakes::sandbox_pod("box", id));
+    return {.body = "{}"};
+  };
+  auto made = co_await command.driver.create(ServedPool::spec("box"), fakes::ignore_progress);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made->details.at("pod"), "skiff-box");
+  EXPECT_NE(member, "");
+  EXPECT_FALSE(server.find(kube::kPods, "default", member)) << "it has two Pods";
 }
 
 CO_TEST(PoolTakes, MembersAreMadeAgainAfterTheTakes, ServedPool& served) {
