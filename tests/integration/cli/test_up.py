@@ -71,6 +71,47 @@ def test_up_without_a_name_makes_one_and_a_uuid_is_one(skiff):
     assert skiff("exec", uuid, "echo", "in")[0] == "in\n"
 
 
+def test_up_makes_several_at_once(skiff):
+    made = json.loads(skiff("up", "box", "--count", "3", "-q", "-o", "json")[0])["items"]
+    assert [(one["name"], one["state"], one["new"]) for one in made] == [(f"box-{number}", "running", True) for number in (1, 2, 3)]
+    assert len({one["id"] for one in made}) == 3
+    # A failure leaves the others alone.
+    out, err = skiff("up", "box", "--count", "4", "-q", "-o", "name", status=125)
+    assert out == "box-4\n" and err.count("there is a sandbox") == 3 and "not everything could be brought up" in err, err
+    assert sorted(skiff.names()) == ["box-1", "box-2", "box-3", "box-4"]
+    assert "--count" in skiff("up", "other", "--count", "0", status=125)[1]
+    assert "--count" in skiff("up", "other", "--count", "2", "--dry-run", status=125)[1]
+    assert "lower-case" in skiff("up", "x" * 49, "--count", "2", status=125)[1]
+    assert sorted(skiff.names()) == ["box-1", "box-2", "box-3", "box-4"]
+
+
+def test_an_interrupt_of_several_leaves_none(skiff):
+    process = skiff.start("up", "box", "--count", "2", "--setup", "exec sleep 1000")
+    until(lambda: sorted(skiff.names()) == ["box-1", "box-2"], 60, "both")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert skiff.names() == [] and not skiff.processes()
+
+
+def test_several_are_removed_at_the_end_of_up(skiff):
+    process = skiff.start("up", "box", "--count", "2", "--rm-on-exit", "-q")
+    for number in (1, 2):
+        assert process.stdout.readline().startswith(f"box-{number} is up at ".encode())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    process.communicate()
+    assert skiff.names() == [] and not skiff.processes()
+
+
+def test_what_up_cannot_print_does_not_stay_with_rm_on_exit(skiff):
+    with open("/dev/full", "wb") as full:
+        process = skiff.start("up", "box", "--rm-on-exit", "-q", stdout=full)
+        process.communicate(timeout=100)
+    assert process.returncode == 125
+    assert skiff.names() == [] and not skiff.processes()
+
+
 def test_up_may_remove_its_sandbox_at_its_end(skiff):
     process = skiff.start("up", "box", "--rm-on-exit")
     assert process.stdout.readline().startswith(b"box is up at ")
