@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -220,9 +221,23 @@ Task<Result<>> send_blocks(AgentClient* agent, ToReactor blocks, CopyProgress pr
   }
 }
 
+/// Reads until `into` is full, or the bytes end: the network gives them in small pieces, and each would be a write to
+/// the file.
+std::optional<std::size_t> read_full(ToThread& blocks, std::span<char> into) {
+  std::size_t size = 0;
+  while (size < into.size()) {
+    const auto got = blocks.read(into.subspan(size));
+    // What came before a cut belongs to the file that the cut is in.
+    if (!got && size == 0) return std::nullopt;
+    if (!got || *got == 0) break;
+    size += *got;
+  }
+  return size;
+}
+
 Task<> unpack_on_thread(BlockingPool* pool, ToThread blocks, TarTarget target, Result<TarSummary>* outcome) {
   auto unpack = [&] {
-    auto summary = unpack_tar([&blocks](std::span<char> into) { return blocks.read(into); }, target);
+    auto summary = unpack_tar([&blocks](std::span<char> into) { return read_full(blocks, into); }, target);
     blocks.leave();
     return summary;
   };
