@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import signal
 import socket
 import subprocess
 
@@ -18,9 +19,9 @@ DISKS = 5
 
 
 class Replicas:
-    """Two replicas, the namespace of a tenant, which holds the keys, and that of another one."""
+    """Two replicas, unless others are started, the namespace of a tenant, which holds the keys, and that of another one."""
 
-    def __init__(self, folder, home, elsewhere):
+    def __init__(self, folder, home, elsewhere, pair=True):
         self.home, self.elsewhere, self.cluster = home, elsewhere, home.cluster
         self.skiff = Skiff(folder, home)
         self.templates = folder / "templates.yaml"
@@ -32,7 +33,7 @@ class Replicas:
         self.cluster.load(IMAGE, layer.done(), {"Cmd": ["sh"], "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]})
         self.key, self.others_key = self.make_key("me"), self.make_key("other", "--scope", "admin", tenant=elsewhere)
         self.servers = []
-        self.pair = [self.start(), self.start()]
+        self.pair = [self.start(), self.start()] if pair else []
 
     def make_key(self, name, *flags, tenant=None):
         tenant = tenant or self.home
@@ -63,15 +64,16 @@ class Replicas:
 
 
 @contextlib.contextmanager
-def in_the_network_of_pods(replicas, *flags, name="inside"):
-    """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it. `ask.told()` is its log."""
+def in_the_network_of_pods(replicas, *flags, name="inside", kubeconfig=None):
+    """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it. `ask.told()` is its log,
+    `ask.path` its socket, and `ask.kill()` ends it at once."""
     path = str(replicas.skiff.work / f"{name}.sock")
     told = replicas.skiff.work / f"{name}.log"
     log = open(told, "w+b")
     process = subprocess.Popen(
         replicas.cluster.in_its_network(replicas.skiff.program, "serve", "--driver", "pod", "--reach", "in-cluster",
                                      "--listen", f"unix:{path}", "--templates", replicas.templates, *flags),
-        env=replicas.skiff.environment(KUBECONFIG=str(replicas.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
+        env=replicas.skiff.environment(KUBECONFIG=str(kubeconfig or replicas.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=log)
 
     def ask(method, target, body=None, key=None, headers=None):
@@ -93,10 +95,11 @@ def in_the_network_of_pods(replicas, *flags, name="inside"):
     try:
         until(lambda: process.poll() is not None or listens(), 30, "its socket")
         assert process.poll() is None, told.read_text()
-        ask.told = told.read_text
+        ask.told, ask.path, ask.kill = told.read_text, path, process.kill
         yield ask
-        process.terminate()
-        assert process.wait(60) == 0
+        if process.poll() is None:
+            process.terminate()
+            assert process.wait(60) in (0, -signal.SIGKILL)
     finally:
         process.kill()
         process.wait()

@@ -3,9 +3,11 @@
 import collections
 import concurrent.futures
 import contextlib
+import http.client
 import json
 import pathlib
 import tempfile
+import threading
 
 import pytest
 
@@ -17,8 +19,8 @@ SIZE = 10
 TEMPLATES = "warm: {pod: {pool: warm}}\n"
 # Requests for a sandbox and its first command, without the port-forwards of a server outside and without the Pods that follow.
 MOST_OF_SERVE = 3
-# Two commands. The part of the pool that `up` reads first may be empty: then it reads the whole.
-MOST_OF_THE_CLI = 13
+# `up` needs six and `exec` three. The part of the pool that `up` reads first may be empty: then it reads the whole.
+MOST_OF_THE_CLI = 10
 ROUNDS = 5
 
 
@@ -40,6 +42,15 @@ def pool(replicas):
     yield
     replicas.skiff("rm", "--all", "--everyone", "-q", "--driver", "pod")
     replicas.skiff("pool", "rm", "warm")
+
+
+@pytest.fixture
+def plain(replicas):
+    """A pool with default flags: none of its sandboxes needs a Service."""
+    replicas.skiff("pool", "create", "plain", "--size", str(SIZE), "--image", BUSYBOX, "--cpu", "10m:1", "-q")
+    yield
+    replicas.skiff("rm", "--all", "--everyone", "-q", "--driver", "pod")
+    replicas.skiff("pool", "rm", "plain")
 
 
 @pytest.fixture
@@ -118,10 +129,53 @@ def test_a_sandbox_from_a_pool_costs_the_api_server_three_requests(replicas, pai
     assert least.total() <= MOST_OF_SERVE, least
 
 
-def test_the_command_line_asks_no_more_than_it_must(replicas, pool, capsys):
-    up = replicas.skiff("up", "cli", "--pool", "warm", "--service", "none", "--log-requests", "--driver", "pod", "-q")[1]
+def test_the_command_line_asks_no_more_than_it_must(replicas, plain, capsys):
+    up = replicas.skiff("up", "cli", "--pool", "plain", "--log-requests", "--driver", "pod", "-q")[1]
     used = replicas.skiff("exec", "cli", "--log-requests", "--driver", "pod", "--", "true")[1]
     asked = requests(up) + requests(used)
     with capsys.disabled():
         print(f"\nup --pool and exec asked: {dict(asked)}")
     assert asked.total() <= MOST_OF_THE_CLI, asked
+
+
+def test_many_at_once_by_the_command_line_cost_three_requests_each(replicas, plain, capsys):
+    out, told = replicas.skiff("up", "many", "--count", str(SIZE), "--pool", "plain", "--log-requests", "--driver", "pod", "-q", "-o", "json")
+    made = json.loads(out)["items"]
+    assert len({one["details"]["pod"] for one in made}) == SIZE and {one["state"] for one in made} == {"running"}
+    writes = collections.Counter({kind: count for kind, count in requests(told).items() if not kind.startswith("GET")})
+    with capsys.disabled():
+        print(f"\nup --count {SIZE} asked: {dict(requests(told))}")
+    assert writes.total() == MOST_OF_SERVE * SIZE, writes
+
+
+def test_a_replica_that_is_killed_in_a_burst_loses_and_doubles_nothing(replicas, pair):
+    """Each client asks the other one again, with its Idempotency-Key, and has one sandbox in the end."""
+    until(lambda: is_full(replicas), 120, "that the pool is full", 0.5)
+    doomed, other = pair
+    asked = threading.Semaphore(0)
+
+    def make(number):
+        key = {"Content-Type": "application/json", "Idempotency-Key": f"burst-{number}"}
+        body = json.dumps({"template": "warm", "env": {"WHO": str(number)}}).encode()
+        asked.release()
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return doomed("POST", "/v1/sandboxes", body, replicas.key, key)
+        return other("POST", "/v1/sandboxes", body, replicas.key, key)
+
+    with concurrent.futures.ThreadPoolExecutor(SIZE) as threads:
+        made = [threads.submit(make, number) for number in range(SIZE)]
+        for _ in range(SIZE):
+            asked.acquire()
+        until(lambda: any(one["data"].get("spec") for one in replicas.home.items("configmaps") if "pool" not in one["metadata"]["name"]),
+              30, "the first record", 0.005)
+        doomed.kill()
+        answers = [one.result() for one in made]
+    assert {answer.status for answer in answers} <= {200, 201}, [answer.body for answer in answers]
+    ids = [answer.json()["id"] for answer in answers]
+    assert len(set(ids)) == SIZE
+    for number, sandbox in enumerate(ids):
+        assert run(replicas, other, sandbox, b"echo $WHO").body == f"{number}\n".encode()
+    owners = collections.Counter(owner["uid"] for pod in replicas.home.items("pods")
+                                 for owner in pod["metadata"].get("ownerReferences", []))
+    records = {one["metadata"]["name"]: one["metadata"]["uid"] for one in replicas.home.items("configmaps")}
+    assert [owners[records[f"skiff-{sandbox}"]] for sandbox in ids] == [1] * SIZE
