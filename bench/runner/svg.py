@@ -75,3 +75,37 @@ def svg(plot: Plot) -> str:
         out.append(f'<line x1="{WIDTH - RIGHT + 10}" y1="{row - 4}" x2="{WIDTH - RIGHT + 30}" y2="{row - 4}" stroke="{colour}" stroke-width="2"{dash}/>')
         out.append(f'<text x="{WIDTH - RIGHT + 36}" y="{row}">{escape(line.name)}</text>')
     return "\n".join(out) + "\n</svg>\n"
+
+
+@dataclass
+class Bar:
+    name: str
+    value: float
+
+
+@dataclass
+class Bars:
+    title: str
+    unit: str
+    bars: list[Bar]
+    most: float | None = None  # longer bars are cut here; their values stand beside them all the same
+
+
+def bars(plot: Bars) -> str:
+    """One horizontal bar a line, on a linear scale from 0, with its value; skiff's are coloured."""
+    step, names, room = 26, 250, 70
+    height = TOP + step * len(plot.bars) + 10
+    most = min(max(bar.value for bar in plot.bars), plot.most or math.inf)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12" '
+           f'fill="{GREY}" role="img" aria-label="{escape(plot.title)}">',
+           f'<text x="10" y="18" font-size="14">{escape(plot.title)}</text>']
+    for number, bar in enumerate(plot.bars):
+        y = TOP + step * number
+        length = min(bar.value, most) / most * (WIDTH - names - room)
+        colour = COLOURS[0] if "skiff" in bar.name else GREY
+        cut = "" if bar.value <= most else ' stroke-dasharray="2 3" stroke-width="2" stroke="#888888"'
+        value = f"{bar.value:,.0f}" if bar.value >= 100 else f"{bar.value:.3g}"
+        out.append(f'<text x="{names - 8}" y="{y + 14}" text-anchor="end">{escape(bar.name)}</text>')
+        out.append(f'<rect x="{names}" y="{y}" width="{length:.1f}" height="18" rx="2" fill="{colour}" fill-opacity="0.8"{cut}/>')
+        out.append(f'<text x="{names + length + 6:.1f}" y="{y + 14}">{value}{" " + plot.unit if plot.unit not in ("", "x") else plot.unit}</text>')
+    return "\n".join(out) + "\n</svg>\n"

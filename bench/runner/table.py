@@ -23,7 +23,9 @@ def target(row: dict) -> str:
 def cells(row: dict) -> list[str]:
     spread = ""
     if row["ratio"] is not None:
-        spread = f"{row['ratio']:.2f}x ({row['ratio_low']:.2f}-{row['ratio_high']:.2f})"
+        spread = f"{row['ratio']:.2f}x"
+        if row["ratio_low"] is not None:  # else it was kept by hand
+            spread += f" ({row['ratio_low']:.2f}-{row['ratio_high']:.2f})"
     yardstick = f"{with_unit(row['yardstick'], row['unit'])} {row['against']}" if row["against"] else ""
     met = {True: "yes", False: "no", None: ""}[row["met"]]
     return [row["title"], with_unit(row["skiff"], row["unit"]), yardstick, spread, target(row), met]
@@ -32,7 +34,9 @@ def cells(row: dict) -> list[str]:
 HEADS = ["what", "skiff", "yardstick", "ratio (spread)", "target", "met"]
 
 
-def machine_line(machine: dict) -> str:
+def machine_line(machine: dict | str) -> str:
+    if isinstance(machine, str):
+        return machine  # of a run whose figures were kept by hand
     return (f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, kernel {machine['kernel']}; "
             f"{machine['files']}; {machine['rounds']} rounds, {machine['date']}")
 
@@ -56,7 +60,8 @@ def text(result: dict) -> str:
 
 
 def markdown(result: dict) -> str:
-    lines = [f"Machine: {machine_line(result['machine'])}.", "",
+    where = machine_line(result["machine"])
+    lines = ([f"Machine: {where}.", ""] if where else []) + [
              "| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
     for row in result["rows"]:
         *shown, met = cells(row)

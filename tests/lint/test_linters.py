@@ -242,3 +242,17 @@ def test_a_library_that_the_notices_do_not_name_is_found(lint):
 def test_the_notices_are_what_the_installed_packages_say():
     written = subprocess.run([sys.executable, "-B", HERE.parents[1] / ".ci/notices"], capture_output=True, text=True, check=True)
     assert written.stdout == (HERE.parents[1] / "NOTICE").read_text(), "run `.ci/notices >NOTICE`"
+
+
+def test_a_table_and_a_picture_that_are_not_of_what_is_kept_are_found(lint):
+    table = '{"machine": "a", "rows": []}'
+    kept = {f"docs/figures/{name}.json": text for name, text in {
+        "peers": '{"columns": ["", "bare server", "skiffd"], "cells": [["run", "A", "A"], ["`sh -c true`, one client, p50 (ms)", "1", "2"], '
+                 '["streamed output (MB/s)", "2", "1"], ["memory, idle", "1", "5"]]}',
+        "launcher": '{"machine": "", "rows": [{"title": "`skiff exec`, p50", "ratio": 0.5}]}',
+        "requests": '{"rows": [{"title": "skiff", "requests": 3}]}', "whole": table}.items()}
+    page = "<!-- run: whole -->\n<!-- end of run -->\n"
+    findings = lint("figures", {**kept, "docs/figures.md": page, "docs/figures/old.svg": ""})
+    assert len(findings) == 7 and "docs/figures.md: not what is kept" in findings[0] and "old.svg: nothing makes it" in findings[-1]
+    findings = lint("figures", {"docs/figures/peers.json": "{"})
+    assert len(findings) == 1 and "JSONDecodeError" in findings[0]
