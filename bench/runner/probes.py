@@ -9,6 +9,7 @@ from typing import Callable
 
 from . import compiling, dialects, memory
 from .boxes import Boxes
+from .bursts import Bursts
 from .files import ROUTE, WRITERS, Files
 from .gateway import Gateway
 from .launcher import Launcher
@@ -37,6 +38,7 @@ class Effort:
     read_bytes: int      # of one command's output, for each of many readers
     sandboxes: int       # created by one launcher
     turns: int           # transfers of a large file, each through the gateway and around it
+    pool: int            # sandboxes that wait, and are taken at once
 
     @property
     def files_bytes(self) -> int:
@@ -45,8 +47,8 @@ class Effort:
         return 6 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5, 50)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1, 10)
 
 
 class Bench:
@@ -59,6 +61,7 @@ class Bench:
         self.files = Files(folder, effort.bulk_bytes)
         self.search = Search(folder, effort.tree_files)
         self.sandboxes = Sandboxes(folder, effort.sandboxes)
+        self.bursts = Bursts(folder, effort.pool)
         self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds, effort.turns)
         self.launcher = Launcher(folder, effort.bulk_bytes, effort.tree_files // 5, 2 * effort.starts)
 
@@ -77,6 +80,7 @@ class Bench:
         self.gateway.close()
         self.launcher.close()
         self.sandboxes.close()
+        self.bursts.close()
 
     def tool(self, *arguments: object) -> dict:
         return run_tool(self.folder, *arguments)
@@ -356,6 +360,13 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
 
     groups["size"] = {"skiff.size": bench.size}
     groups["build"] = {"build.clean": compiling.clean}
+    groups["tti"] = {
+        "bare.writes": bench.bursts.written,
+        "skiff.tti.alone": bench.bursts.alone,
+        "skiff.tti.serve": bench.bursts.served,
+        "skiff.tti.count": bench.bursts.one_process,
+        "skiff.tti.processes": bench.bursts.processes_at_once,
+    }
     groups["cluster"] = {
         "skiff.up": bench.sandboxes.up,
         "kubectl.ready": bench.sandboxes.ready,

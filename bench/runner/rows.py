@@ -245,6 +245,18 @@ def all_rows() -> list[Row]:
         figure("cluster", "objects of a sandbox", "", ("skiff.up", "objects")),
         figure("cluster", "bytes of them, as JSON", "KiB", ("skiff.up", "kib")),
     ]
+    served = "a sandbox from a pool by `skiff serve` and its first command, all at once"
+    rows += [
+        figure("tti", "`skiff up --pool` and `skiff exec`, alone, p50", "ms", ("skiff.tti.alone", "p50_ms"), most=120),
+        ratio("tti", f"{served}: p50", "ms", ("skiff.tti.serve", "p50_ms"), ("bare.writes", "p50_ms"), "the writes alone"),
+        ratio("tti", f"{served}: p95", "ms", ("skiff.tti.serve", "p95_ms"), ("bare.writes", "p95_ms"), "the writes alone", most=1.5),
+        figure("tti", "requests of all clients of the API server meanwhile, each", "", ("skiff.tti.serve", "requests_each")),
+        figure("tti", "as many by `skiff up --count`: the last is up", "ms", ("skiff.tti.count", "last_ms")),
+        figure("tti", "requests of all clients meanwhile, each, also for the Pods that fill the pool again", "", ("skiff.tti.count", "requests_each")),
+        ratio("tti", "as many processes of `skiff up --pool` and `skiff exec`: p95", "ms", ("skiff.tti.processes", "p95_ms"),
+              ("bare.writes", "p95_ms"), "the writes alone", most=3),
+        figure("tti", "the same requests, each, with port-forwards", "", ("skiff.tti.processes", "requests_each")),
+    ]
     return rows
 
 
@@ -279,7 +291,7 @@ def launcher_rows() -> list[Row]:
         figure("launcher", "bytes that the agent writes for each that comes", "", ("skiff.file.in", "agent_written"), 1.05, checked=True),
         figure("launcher", "bytes that it reads again", "", ("skiff.file.in", "agent_read"), 0.05, checked=True),
         figure("launcher", "bytes that `skiff cp` writes for each that it gets", "", ("skiff.file.out", "written"), 1.05, checked=True),
-        figure("launcher", "calls of write(2) for each MiB", "", ("skiff.file.out", "write_calls_each")),
+        figure("launcher", "calls of write(2) for each MiB", "", ("skiff.file.out", "write_calls_each"), 16, checked=True),
     ]
     return rows
 

@@ -24,6 +24,8 @@ IMAGE, AGENT = "skiff.test/busybox:1", "skiff.test/skiff:1"
 
 
 class Sandboxes:
+    addons: tuple[str, ...] = ("kwok",)
+
     def __init__(self, folder: Folder, count: int):
         self.folder = folder
         self.count = count
@@ -31,6 +33,7 @@ class Sandboxes:
         self.crowd = 10 * count
         self.crowded = None  # the namespace that they are in
         self.cluster = None
+        self.namespaces = None
 
     def close(self):
         if self.cluster is not None:
@@ -43,10 +46,10 @@ class Sandboxes:
             import cluster
             os.environ["SKIFFD"] = self.folder.server_command("skiff")[0]
             try:
-                self.cluster = cluster.OwnCluster("kwok")
+                self.cluster = cluster.OwnCluster(*self.addons)
             except (cluster.CannotRun, RuntimeError) as error:
                 raise Absent(f"no cluster here: {error}") from None
-            for number in range(SIMULATED_NODES):
+            for number in range(SIMULATED_NODES if self.addons else 0):
                 self.cluster.api.create({
                     "apiVersion": "v1", "kind": "Node",
                     "metadata": {"name": f"simulated-{number}", "labels": {"simulated": "yes"},
@@ -60,7 +63,8 @@ class Sandboxes:
         """Creates a namespace; it is removed with the cluster."""
         cluster = self._cluster()
         from namespace import Namespaces
-        return Namespaces(cluster).make("bench")
+        self.namespaces = self.namespaces or Namespaces(cluster)
+        return self.namespaces.make("bench")
 
     def _run(self, kind: str, namespace, count: int, at_once: int = AT_ONCE) -> dict:
         return run_tool(self.folder, "sandboxes", kind, self.cluster.kubeconfig, namespace.name, count, at_once, timeout=LONGEST)

@@ -107,7 +107,6 @@ TESTED_ELSEWHERE = {
     "container/drivers/claims/wait.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
     "container/mcp/bridge.cpp": "tests/integration/cli/test_mcp.py drives it through the real binaries",
     "container/agent/stream/relay.cpp": "tests/integration/cli/test_forward.py drives it through the real binaries",
-    "container/sandbox/traced_driver.cpp": "tests/integration/cli/test_traces.py drives it through the real binaries",
     "container/serve/api/document.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/e2b/routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/api/event_routes.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
