@@ -2,21 +2,28 @@
 
 #include <ares.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include "base/clock.hpp"
 #include "base/small_file.hpp"
+#include "base/unique_fd.hpp"
 
 namespace skiff::net {
 namespace {
@@ -53,10 +60,10 @@ int resolver_option(std::string_view text, std::string_view name, int otherwise)
   return std::clamp(value, 1, 30);
 }
 
-/// One look-up, on one thread.
+/// One look-up, on one thread. It ends early once the event `given_up` is set.
 class LookUp {
  public:
-  LookUp() {
+  explicit LookUp(int given_up) : given_up_{given_up} {
     const std::string text = read_small_file("/etc/resolv.conf", kLongestConfiguration).value_or("");
     ares_options options{};
     options.timeout = 1000 * resolver_option(text, "timeout:", 5);
@@ -80,7 +87,7 @@ class LookUp {
     const SteadyTime until = std::chrono::steady_clock::now() + kLongestLookUp;
     while (!is_done_) {
       wait(until);
-      if (std::chrono::steady_clock::now() >= until) ::ares_cancel(channel_);
+      if (is_given_up_ || std::chrono::steady_clock::now() >= until) ::ares_cancel(channel_);
     }
     if (status_ != ARES_SUCCESS) return failure(host);
     return std::move(addresses_);
@@ -104,12 +111,13 @@ class LookUp {
     if (found != nullptr) ::ares_freeaddrinfo(found);
   }
 
-  /// Waits until a server answers, or until c-ares has something to do; at most until `until`.
+  /// Waits until a server answers, nobody wants the answer, or c-ares has something to do; at most until `until`.
   void wait(SteadyTime until) {
     std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
     const int wanted = ::ares_getsock(channel_, sockets.data(), static_cast<int>(sockets.size()));
-    std::array<pollfd, ARES_GETSOCK_MAXNUM> polled{};
-    nfds_t count = 0;
+    std::array<pollfd, ARES_GETSOCK_MAXNUM + 1> polled{};
+    polled[0] = {.fd = given_up_, .events = POLLIN, .revents = 0};
+    nfds_t count = 1;
     for (unsigned i = 0; i < sockets.size(); ++i) {
       const bool reads = ARES_GETSOCK_READABLE(static_cast<unsigned>(wanted), i) != 0;
       const bool writes = ARES_GETSOCK_WRITABLE(static_cast<unsigned>(wanted), i) != 0;
@@ -125,7 +133,8 @@ class LookUp {
     const int ready =
         ::poll(polled.data(), count, static_cast<int>(pause->tv_sec * 1000 + (pause->tv_usec + 999) / 1000));
     if (ready <= 0) return ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-    for (nfds_t i = 0; i < count; ++i) {
+    is_given_up_ = polled[0].revents != 0;
+    for (nfds_t i = 1; i < count; ++i) {
       const short happened = polled[i].revents;
       const auto read = (happened & ~POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD;
       const auto write = (happened & POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD;
@@ -139,22 +148,35 @@ class LookUp {
     return fail(is_unknown ? Errc::not_found : Errc::io_error, "look up \"" + host + "\": " + why);
   }
 
+  int given_up_;  ///< an eventfd(2) of the caller
+  bool is_given_up_ = false;
   ares_channel channel_ = nullptr;
   int status_ = ARES_SUCCESS;
   bool is_done_ = false;
   std::vector<Address> addresses_;
 };
 
-Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port) {
+Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port, int given_up) {
   if (!is_host_name(host)) return fail(Errc::not_found, "look up \"" + host + "\": this is not a host name");
   if (!is_initialised()) return fail(Errc::io_error, "look up \"" + host + "\": c-ares can't be initialised");
-  return LookUp{}.run(host, port);
+  return LookUp{given_up}.run(host, port);
 }
 
 Task<Result<std::vector<Address>>> resolve(std::shared_ptr<BlockingPool> pool, std::string host, std::uint16_t port) {
   if (auto literal = Address::ip(host, port)) co_return std::vector<Address>{*literal};
-  auto work = [&host, port] { return look_up(host, port); };
-  co_return co_await pool->run(std::move(work));
+  // The pool waits for its job even if the caller is cancelled, so the job is told to end. The handler may outlive this
+  // function, so it shares the event.
+  const auto given_up = std::make_shared<UniqueFd>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!*given_up) co_return std::unexpected{system_error(errno, "look up \"" + host + "\": eventfd")};
+  const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+  auto slot = cancellation.slot();
+  if (slot.is_connected()) {
+    slot.assign([given_up](boost::asio::cancellation_type) { (void)::eventfd_write(given_up->get(), 1); });
+  }
+  auto work = [&host, port, event = given_up->get()] { return look_up(host, port, event); };
+  auto found = co_await pool->run(std::move(work));
+  slot.clear();
+  co_return found;
 }
 
 }  // namespace
