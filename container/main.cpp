@@ -21,6 +21,7 @@
 #include "container/cli/trace_run.hpp"
 #include "container/cluster/rbac.hpp"
 #include "container/drivers/box/enter.hpp"
+#include "container/egress/serve.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
 namespace {
@@ -89,11 +90,13 @@ int run(Parsed parsed, TraceRun& trace) {
 int main(int argc, char** argv) {
   // It shares nothing with the other commands: it must have one thread, and what it does first takes rights away.
   if (argc == 2 && argv[1] == box::kEnterCommand) return box::enter();
+  const std::span<const char* const> words{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
+  // Its standard streams are sockets.
+  if (egress::is_serve(words)) return egress::serve(words);
   hold_standard_streams();
   // libarchive takes names of files for text in this encoding.
   std::setlocale(LC_CTYPE, "C.UTF-8");
-  const std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
-  auto parsed = parse(arguments, ::environ);
+  auto parsed = parse(words, ::environ);
   if (!parsed) return usage_error(parsed.error());
   if (parsed->help) {
     const std::string text = parsed->command == nullptr ? overview() : command_help(*parsed->command, text_width());

@@ -40,6 +40,12 @@ std::vector<std::string> names_in_metrics(const std::vector<std::string_view>& s
 
 }  // namespace
 
+sessions::Variables environment_below(const Settings& settings, const std::vector<std::string>& deny) {
+  sessions::Variables variables = sessions::inheritable_environment(deny);
+  if (!settings.egress.empty()) egress::set_variables(variables);
+  return variables;
+}
+
 Agent::Agent(Executor on, Settings with, Access who, const InheritedLimits& inherited,
              std::vector<std::string_view> spoken)
     : executor{on},
@@ -62,7 +68,7 @@ Agent::Agent(Executor on, Settings with, Access who, const InheritedLimits& inhe
       registry{supervisor,
                {.root = settings.root,
                 .shell = settings.shell,
-                .inherited = sessions::inheritable_environment(settings.env_deny),
+                .inherited = environment_below(settings, settings.env_deny),
                 .may_switch_user = !settings.allow_unauthenticated}},
       code_contexts{on},
       shutdown{on, supervisor.live, settings.termination_log},

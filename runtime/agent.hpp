@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "runtime/api/code/contexts.hpp"
 #include "runtime/auth/access.hpp"
 #include "runtime/connections.hpp"
+#include "runtime/egress/helper.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/pools.hpp"
 #include "runtime/process/early_oom.hpp"
@@ -23,6 +25,10 @@
 #include "sessions/supervisor.hpp"
 
 namespace skiff::runtime {
+
+/// The agent's own environment without `SKIFF_*` and what `deny` names (sessions::inheritable_environment), with the
+/// variables of the egress proxy, if there is one.
+[[nodiscard]] sessions::Variables environment_below(const Settings& settings, const std::vector<std::string>& deny);
 
 /// The running agent: its settings, credentials, thread pools and sessions. One per process. Reactor thread only.
 struct Agent {
@@ -54,8 +60,9 @@ struct Agent {
   sessions::Registry registry;
   api::CodeContexts code_contexts;
   Shutdown shutdown;
-  bool initialised = false;  ///< /v1/init was called
-  sessions::Labels labels;   ///< labels of the sandbox, from /v1/init
+  std::unique_ptr<egress::Helper> egress;  ///< null: the sandbox has no egress proxy
+  bool initialised = false;                ///< /v1/init was called
+  sessions::Labels labels;                 ///< labels of the sandbox, from /v1/init
 
  private:
   OwnLimits own_limits_;

@@ -210,6 +210,7 @@ Task<> run_until_stopped(Running* running) {
   co_await all_drained(running);
   co_await running->server.stop();
   for (const auto& dialect : running->dialects) co_await dialect->stop();
+  if (running->agent.egress) co_await running->agent.egress->stop();
   beside.cancel();
   co_await beside.join();
   co_await running->agent.supervisor.tasks.join();
@@ -280,6 +281,31 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
   return services;
 }
 
+/// Checks --egress before the agent serves.
+Result<> check_egress(const Settings& settings) {
+  if (settings.egress.empty()) return {};
+  SKIFF_TRY(const auto proxy, protocol::Address::parse(settings.egress));
+  if (proxy.is_unix()) return {};
+  return fail(Errc::invalid_field, "--egress \"" + settings.egress + "\": expected unix:PATH", "--egress");
+}
+
+/// Listens where commands find their proxy.
+Result<> start_egress(Agent& agent) {
+  if (agent.settings.egress.empty()) return {};
+  static const std::string holder{"egress"};
+  SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
+  SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
+  SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, own));
+  agent.egress = std::make_unique<egress::Helper>(agent.executor, std::move(proxy),
+                                                  protocol::TunnelLimits{.stall = agent.settings.write_timeout,
+                                                                         .silent = agent.settings.port_timeout,
+                                                                         .budget = &agent.quotas.received,
+                                                                         .who = &holder});
+  agent.connections.own_ports.push_back(own.port());
+  agent.egress->listen(std::move(listener));
+  return {};
+}
+
 }  // namespace
 
 int serve(Settings settings, const InheritedLimits& inherited, std::span<const dialects::Dialect> known_dialects) {
@@ -298,6 +324,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   auto who = create_authenticator(settings, made_token);
   wipe_environment("SKIFF_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
+  if (auto checked = check_egress(settings); !checked) return failed(checked.error(), kWrongSettings);
   for (const UnknownVariable& variable : unknown_variables(::environ, Program::agent)) {
     log::warning(variable.text("skiffd"));
   }
@@ -368,6 +395,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
         "\n");
     server.listen(listening, listening->address().is_unix() ? nullptr : tls);
   }
+  if (auto started = start_egress(agent); !started) return failed(started.error(), 1);
   auto services = open_dialects(agent, *wanted, all);
   if (!services) return failed(services.error(), 1);
   if (!made_token.empty()) {
@@ -386,7 +414,8 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
 
   Running running{agent, mcp_clients, server, std::move(*services), signals, tls.get()};
   if (!agent.settings.workload.empty()) {
-    running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload, inherited);
+    running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload,
+                                                  environment_below(agent.settings, {}), inherited);
   }
   asio::co_spawn(executor, run_until_stopped(&running), asio::detached);
   while (!io.stopped()) {

@@ -48,6 +48,8 @@ std::vector<Setting> rows(Settings& s) {
        "Web origin whose pages may use the agent, for example https://example.org."},
       {"dialect", "SKIFF_DIALECT", List{&s.dialects}, "NAME[=ADDR:PORT]", kAddresses,
        "Also serve another system's protocol, on a separate port and without the agent's credentials: see docs/clients.md."},
+      {"egress", "SKIFF_EGRESS", Text{&s.egress}, "unix:PATH", kAddresses,
+       "Unix socket of the egress proxy that is the sandbox's only way out. The agent listens on 127.0.0.1:3128, carries what comes there to it, and sets the proxy variables of commands."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,
        "Certificate chain (PEM): serve TLS."},
       {"tls-key", "SKIFF_TLS_KEY", Text{&s.tls_key}, "FILE", kAddresses,

@@ -24,6 +24,7 @@ struct Settings {
   std::vector<std::string> allowed_hosts;    ///< names, "*.suffix" or "*", accepted as Host
   std::vector<std::string> allowed_origins;  ///< "scheme://host[:port]", accepted as Origin
   std::vector<std::string> dialects;         ///< see dialects::wanted
+  std::string egress;                        ///< "unix:PATH" of the egress proxy; empty: none
   std::string tls_cert;                      ///< file with the PEM chain; given together with tls_key
   std::string tls_key;                       ///< file with the PEM key
 

@@ -22,9 +22,11 @@ UniqueFd duplicate(int fd) {
 
 }  // namespace
 
-Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, const InheritedLimits& inherited)
+Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, sessions::Variables env,
+                   const InheritedLimits& inherited)
     : supervisor_{supervisor},
       argv_{std::move(argv)},
+      env_{std::move(env)},
       inherited_{inherited},
       changed_{supervisor.executor},
       tag_{supervisor.processes.spawner.new_tag()} {}
@@ -32,7 +34,7 @@ Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> ar
 Task<Result<>> Workload::start() {
   sessions::SpawnRequest request;
   request.argv = argv_;
-  request.env = sessions::Environment{sessions::inheritable_environment({})}.block();
+  request.env = sessions::Environment{env_}.block();
   request.in = duplicate(STDIN_FILENO);
   request.out = duplicate(STDOUT_FILENO);
   request.err = duplicate(STDERR_FILENO);

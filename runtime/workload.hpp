@@ -5,6 +5,7 @@
 
 #include "base/async/event.hpp"
 #include "runtime/process/self_defence.hpp"
+#include "sessions/spawn/environment.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::runtime {
@@ -14,8 +15,9 @@ namespace skiff::runtime {
 /// supervisor's group.
 class Workload {
  public:
-  /// `argv` is not empty.
-  Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, const InheritedLimits& inherited);
+  /// `argv` is not empty; `env` is the program's environment.
+  Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, sessions::Variables env,
+           const InheritedLimits& inherited);
 
   /// Starts the program. If it cannot start, `status` is 127 (no such program) or 126, as in a shell. Errors:
   /// invalid_request, with the reason.
@@ -36,6 +38,7 @@ class Workload {
  private:
   sessions::Supervisor& supervisor_;
   std::vector<std::string> argv_;
+  sessions::Variables env_;
   InheritedLimits inherited_;
   Event changed_;
   sessions::Tag tag_;

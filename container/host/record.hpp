@@ -114,6 +114,9 @@ struct HostRecord {
   std::string network = {};                     ///< of a box: "open", or empty for none
   std::int32_t router_pid = 0;                  ///< of a box with a network: the program that gives it one
   std::uint64_t router_ticks = 0;               ///< start time of that program
+  std::vector<std::string> egress = {};         ///< of a box: the rules of its egress by name; empty: none
+  std::int32_t egress_pid = 0;                  ///< of a box with such rules: its egress proxy
+  std::uint64_t egress_ticks = 0;               ///< start time of that program
   std::optional<HostMount> mount = {};          ///< of a box: its workspace
   std::vector<HostMount> exposed = {};          ///< of a box: directories that it may read
   HostLimits limits = {};                       ///< of a box
@@ -122,6 +125,9 @@ struct HostRecord {
   [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
   void set_process(const HostProcess& process);
   [[nodiscard]] HostProcess router() const { return {.pid = router_pid, .started_ticks = router_ticks, .boot = boot}; }
+  [[nodiscard]] HostProcess egress_proxy() const {
+    return {.pid = egress_pid, .started_ticks = egress_ticks, .boot = boot};
+  }
   /// Whether the agent that was started last has answered.
   [[nodiscard]] bool has_answered() const noexcept { return port != 0 || !socket.empty(); }
   /// Address of the agent, for people.
@@ -158,6 +164,9 @@ struct HostRecord {
       protocol::field("router_pid", &HostRecord::router_pid, "Pid of the program that gives it a network",
                       {.optional = true}),
       protocol::field("router_ticks", &HostRecord::router_ticks, "Start time of that program", {.optional = true}),
+      protocol::field("egress", &HostRecord::egress, "Rules of a box's egress by name", {.optional = true}),
+      protocol::field("egress_pid", &HostRecord::egress_pid, "Pid of its egress proxy", {.optional = true}),
+      protocol::field("egress_ticks", &HostRecord::egress_ticks, "Start time of that program", {.optional = true}),
       protocol::field("limits", &HostRecord::limits, "Limits of a box", {.optional = true}),
       protocol::field("container", &HostRecord::container, "Container that an engine hosts"),
   };

@@ -95,6 +95,12 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
                     std::string{driver.name()} + " use an image that has the tools",
                 "--expose");
   }
+  if (!spec.egress.empty()) {
+    return fail(Errc::invalid_field,
+                "--egress opens names to a sandbox of the driver box: with --driver " + std::string{driver.name()} +
+                    " no sandbox has egress by name in this version",
+                "--egress");
+  }
   if (spec.pids != 0) {
     return fail(Errc::invalid_field,
                 "--pids limits the processes of a sandbox of the driver box: with --driver " +

@@ -136,6 +136,15 @@ class Driver {
   [[nodiscard]] virtual Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                              std::vector<std::string> allow) = 0;
 
+  /// Replaces the names that a sandbox may reach (`--egress`), also for later starts. No rules: nothing is changed.
+  /// Returns what is in force now. `not_supported`: sandboxes of this driver have none. `invalid_field`: this one has
+  /// none, or a rule is wrong.
+  [[nodiscard]] virtual Task<Result<EgressState>> set_egress(std::string /*name*/, std::vector<std::string> /*rules*/) {
+    co_return fail(Errc::not_supported, "the driver " + std::string{name()} +
+                                            " has no egress by name in this version: --driver box with --egress HOST "
+                                            "does");
+  }
+
   /// The directory of this machine that it writes over (`--mount DIR`), whether it runs or not. `not_supported`:
   /// sandboxes of this driver have none. `invalid_field`: this one has none.
   [[nodiscard]] virtual Task<Result<MountedLayer>> layer(std::string /*name*/) {

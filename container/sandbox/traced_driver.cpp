@@ -96,6 +96,10 @@ class TracedDriver final : public Driver {
     Span span = begin("change sandbox network", name);
     return spanning(std::move(span), driver_->set_network(std::move(name), std::move(network), std::move(allow)));
   }
+  Task<Result<EgressState>> set_egress(std::string name, std::vector<std::string> rules) override {
+    Span span = begin("change sandbox egress", name);
+    return spanning(std::move(span), driver_->set_egress(std::move(name), std::move(rules)));
+  }
   Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override {
     Span span = begin("plan sandbox", spec.name);
     return spanning(std::move(span), driver_->manifest(std::move(spec), to_be_applied));

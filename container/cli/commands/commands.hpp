@@ -45,6 +45,7 @@ namespace skiff::container {
 [[nodiscard]] Command token_command();
 [[nodiscard]] Command manifest_command();
 [[nodiscard]] Command network_command();
+[[nodiscard]] Command egress_log_command();
 [[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();

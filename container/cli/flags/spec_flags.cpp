@@ -68,6 +68,11 @@ std::vector<Setting> SpecFlags::rows() {
        .value = "DIR",
        .help = "Directory of this machine that a sandbox of the driver box may read, at its own path: tools such as "
                "~/.cargo, whose programs it finds if they are on your PATH."},
+      {.flag = "egress",
+       .target = setting::List{&egress_},
+       .value = "HOST[:PORT]",
+       .help = "Name that a sandbox of the driver box may reach by HTTPS, through a proxy; *.example.com is every name "
+               "below example.com. Without a port: 443."},
       {.flag = "pids",
        .target = setting::Count{&pids_, 0, 4'194'304},
        .value = "N",
@@ -98,7 +103,7 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "mount", "expose", "pids", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label", "mount", "expose", "egress", "pids", "ttl", "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -150,6 +155,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   spec.wait = wait_;
   spec.mount = mount_;
   spec.exposed = exposed_;
+  spec.egress = egress_;
   spec.pids = pids_;
   spec.names_network = std::ranges::count(given, "--network") > 0;
   spec.names_memory = std::ranges::count(given, "--memory") > 0;

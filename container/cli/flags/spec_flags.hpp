@@ -30,6 +30,7 @@ class SpecFlags {
   std::string env_file_;
   std::string mount_;
   std::vector<std::string> exposed_;
+  std::vector<std::string> egress_;
   std::uint64_t pids_ = 0;
   std::vector<std::string> labels_;
   std::chrono::milliseconds ttl_{0};

@@ -17,12 +17,16 @@
 #include "base/async/timer.hpp"
 #include "base/clock.hpp"
 #include "base/kernel_features.hpp"
+#include "container/drivers/box/egress/proxy_process.hpp"
 #include "container/drivers/box/ids.hpp"
 #include "container/drivers/box/launch.hpp"
 #include "container/drivers/box/limits/groups.hpp"
 #include "container/drivers/box/limits/limits.hpp"
 #include "container/drivers/box/network/pasta.hpp"
 #include "container/drivers/box/support.hpp"
+#include "container/egress/audit.hpp"
+#include "container/egress/policy.hpp"
+#include "container/host/file_lock.hpp"
 #include "container/sandbox/dialects.hpp"
 
 namespace skiff::container {
@@ -33,6 +37,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTrialPatience{10'000};
 constexpr milliseconds kBetweenConnects{5};
 constexpr milliseconds kGroupPatience{5'000};
+constexpr milliseconds kRecordPatience{60'000};
 constexpr milliseconds kBetweenLooks{5};
 
 /// An error that says why there can be no box, with what to do about it.
@@ -190,6 +195,13 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   }
   if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
+  if (!spec.egress.empty()) {
+    if (!record.network.empty()) {
+      return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
+    }
+    SKIFF_TRY(const auto policy, egress::Policy::parse(spec.egress));
+    record.egress = policy.rules();
+  }
   SKIFF_TRY(record.limits, box::parse_limits(spec, box::kernel_version()));
   for (auto member : {&PodOptions::cpu, &PodOptions::memory, &PodOptions::disk}) rest.*member = PodOptions{}.*member;
   SKIFF_TRY_VOID(refuse_pod_options(rest, name()));
@@ -224,6 +236,10 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
     SKIFF_CO_TRY(auto one, box::bind_socket(directory, box::socket_of(port.name)));
     given.listeners.push_back(std::move(one));
   }
+  std::optional<box::EgressSockets> egress;
+  if (!record.egress.empty()) {
+    SKIFF_CO_TRY(egress, box::prepare_egress(record, directory));
+  }
   SKIFF_CO_TRY(auto log, open_log(records().log(record.name)));
   if (!record.network.empty()) {
     SKIFF_CO_TRY(given.plan.pasta, box::pasta_arguments());
@@ -251,6 +267,9 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
   });
   if (!followed) co_return std::unexpected{std::move(followed.error())};
   record = std::move(*followed);
+  if (egress) {
+    SKIFF_CO_TRY(record, co_await box::start_egress(std::move(*egress), record, directory));
+  }
   record.socket = directory / box::kAgentSocket;
   for (const DialectPort& port : dialects) {
     record.dialect_addresses.emplace(port.name, "unix:" + (directory / box::socket_of(port.name)).string());
@@ -327,6 +346,9 @@ Task<Result<>> BoxDriver::end_all(HostRecord record, milliseconds grace) {
   if (HostProcess router = record.router(); router.pid > 0) {
     SKIFF_CO_TRY_VOID(co_await end_process(std::move(router), milliseconds{0}));
   }
+  if (HostProcess proxy = record.egress_proxy(); proxy.pid > 0) {
+    SKIFF_CO_TRY_VOID(co_await end_process(std::move(proxy), milliseconds{0}));
+  }
   const bool may_have_groups = record.limits.memory_bytes + record.limits.cpu_thousandths > 0 || record.id.empty();
   if (may_have_groups) co_await remove_groups(record.name);
   co_return Result<>{};
@@ -362,6 +384,9 @@ Task<> BoxDriver::remove_groups(std::string name) {
 void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {
   sandbox.details["network"] =
       record.network.empty() ? "none" : record.network + ": no private addresses, not this machine";
+  if (!record.egress.empty()) {
+    sandbox.details["network"] = box::egress_text(record, sandbox.state == SandboxState::running);
+  }
   sandbox.details["limits"] = box::limits_text(record.limits);
   if (record.mount) {
     sandbox.details["mount"] = record.mount->path + (record.mount->read_only ? " (read-only)" : " (a copy is written)");
@@ -439,6 +464,23 @@ Task<std::vector<Check>> BoxDriver::examine() {
                     .passed = true,
                     .detail = landlock >= 2 ? "version " + std::to_string(landlock) : "absent or too old: not used"});
   co_return checks;
+}
+
+Task<Result<EgressState>> BoxDriver::set_egress(std::string name, std::vector<std::string> rules) {
+  SKIFF_CO_TRY_VOID(records().load(name));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records().lock_file(), name, kRecordPatience));
+  SKIFF_CO_TRY(auto record, records().load(name));
+  const auto directory = records().directory(name);
+  if (record.egress.empty()) {
+    co_return fail(Errc::invalid_field,
+                   "\"" + name + "\" has no egress by name: skiff up --egress HOST creates a sandbox that has", "name");
+  }
+  if (!rules.empty()) {
+    SKIFF_CO_TRY(record, co_await box::change_egress(record, &records(), std::move(rules)));
+  }
+  co_return EgressState{.rules = record.egress,
+                        .allowed_log = directory / egress::Audit::kAllowedFile,
+                        .denied_log = directory / egress::Audit::kDeniedFile};
 }
 
 Task<Result<PodOptions>> BoxDriver::set_network(std::string, std::string, std::vector<std::string>) {

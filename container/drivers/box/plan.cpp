@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "container/drivers/box/egress/proxy_process.hpp"
 #include "container/drivers/box/limits/limits.hpp"
 #include "container/drivers/box/network/links.hpp"
+#include "container/egress/serve.hpp"
 #include "container/host/agent.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -220,6 +222,10 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     if (name == kE2bName) place.e2b_home = std::string{kHome};
   }
   plan.argv = agent_arguments(std::move(place), record);
+  if (!record.egress.empty()) {
+    plan.binds.push_back({.source = files::path{root}.parent_path() / egress::kSocket, .target = kEgressPath});
+    plan.argv.insert(plan.argv.end(), {"--egress", std::string{"unix:"} + kEgressPath});
+  }
   plan.environment = environment_of(record, seen, public_key, ours);
   return plan;
 }

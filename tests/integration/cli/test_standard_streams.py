@@ -70,8 +70,8 @@ WRITES = {
 }
 
 
-# Commands that need a cluster, a keyboard, or a page that npm builds. They print with the same two functions.
-NOT_HERE = {"changes", "apply", "console", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
+# Commands that need a cluster, a box, a keyboard, or a page that npm builds. They print with the same two functions.
+NOT_HERE = {"changes", "apply", "console", "egress log", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
 
 
 # {command: what makes it read stdin, with what it ends with when that is at its end}

@@ -5,6 +5,7 @@
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/flags/dry_run.hpp"
+#include "container/egress/policy.hpp"
 
 namespace skiff::container {
 namespace {
@@ -22,6 +23,12 @@ class Network final : public Invocation {
              .value = "CIDR",
              .help = "Only these addresses may reach the sandbox; 0.0.0.0/0 and ::/0 admit everyone.",
              .shown_default = "as it was"},
+            {.flag = "egress",
+             .target = setting::List{&egress_},
+             .value = "HOST[:PORT]",
+             .help = "Names that a sandbox of the driver box may reach from now on, in place of those of "
+                     "`skiff up --egress`. Connections to others are cut.",
+             .shown_default = "as it was"},
             dry_run_.row("Only print the policy as it would be.")};
   }
 
@@ -29,6 +36,19 @@ class Network final : public Invocation {
     const std::string& name = arguments.words.at(0);
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     const bool changes = !dry_run_.is_wanted();
+    const bool names_addresses = !network_.empty() || !allow_.empty();
+    if (!egress_.empty() || (!names_addresses && driver->name() == "box")) {
+      if (names_addresses) {
+        co_return fail(Errc::invalid_field, "--egress is for boxes: omit --network and --allow", "--egress");
+      }
+      SKIFF_CO_TRY(const auto wanted, egress::Policy::parse(egress_));
+      SKIFF_CO_TRY(auto state, co_await driver->set_egress(name, changes ? egress_ : std::vector<std::string>{}));
+      if (!changes && !egress_.empty()) state.rules = wanted.rules();
+      std::string shown = name + " may reach:";
+      for (const std::string& rule : state.rules) shown += " " + rule;
+      SKIFF_CO_TRY_VOID(context.show({{"name", name}, {"egress", state.rules}}, shown + "\n", name + "\n"));
+      co_return 0;
+    }
     SKIFF_CO_TRY(auto now, co_await driver->set_network(name, changes ? network_ : "",
                                                         changes ? allow_ : std::vector<std::string>{}));
     if (!changes) {
@@ -48,6 +68,7 @@ class Network final : public Invocation {
  private:
   std::string network_;
   std::vector<std::string> allow_;
+  std::vector<std::string> egress_;
   DryRun dry_run_;
 };
 
@@ -57,13 +78,16 @@ Command network_command() {
   return {
       .name = "network",
       .group = "Sandboxes",
-      .summary = "change what a sandbox in a cluster may reach, and who may reach it",
+      .summary = "change what a sandbox may reach, and who may reach it",
       .text =
           "The change takes effect immediately if the cluster enforces NetworkPolicy, and survives stop and start.\n"
           "Without flags skiff shows the current policy. Access through the API server (port-forward, proxy) is not\n"
           "restricted.\n"
           "\n"
-          "  skiff network demo --allow 203.0.113.7/32 --network dns",
+          "--egress is for a sandbox of the driver box that has egress by name; the other flags are for clusters.\n"
+          "\n"
+          "  skiff network demo --allow 203.0.113.7/32 --network dns\n"
+          "  skiff network demo --egress pypi.org --egress '*.example.com:8443'",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}},
       .make = &create_invocation<Network>};
 }

@@ -25,6 +25,7 @@
 #include "container/drivers/box/enter.hpp"
 #include "container/drivers/box/network/links.hpp"
 #include "container/drivers/box/report.hpp"
+#include "container/net/public_address.hpp"
 #include "container/sandbox/progress.hpp"
 
 namespace skiff::container::box {
@@ -32,13 +33,6 @@ namespace {
 
 constexpr const char* kTunnels = "/dev/net/tun";
 constexpr std::size_t kLongestTable = std::size_t{1} << 20U;
-
-/// Private, shared and special addresses, and this machine's view of itself. The server of Azure that tells a machine
-/// its settings and secrets has a public address (168.63.129.16).
-constexpr std::array<const char*, 15> kBarred{"0.0.0.0/8",      "10.0.0.0/8",     "100.64.0.0/10", "168.63.129.16/32",
-                                              "169.254.0.0/16", "172.16.0.0/12",  "192.0.0.0/24",  "192.0.2.0/24",
-                                              "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24",
-                                              "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4"};
 
 std::string find_pasta() {
   const char* const path = std::getenv("PATH");
@@ -98,7 +92,7 @@ Result<std::vector<std::string>> pasta_arguments() {
 }
 
 std::vector<std::string> barred_prefixes() {
-  std::vector<std::string> all{kBarred.begin(), kBarred.end()};
+  std::vector<std::string> all{net::kSpecialIpv4.begin(), net::kSpecialIpv4.end()};
   const auto add = [&all](std::uint32_t address, unsigned bits) {
     const std::string prefix = prefix_text(address, bits);
     if (address != 0 && std::ranges::count(all, prefix) == 0) all.push_back(prefix);

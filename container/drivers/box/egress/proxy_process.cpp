@@ -1,0 +1,122 @@
+#include "container/drivers/box/egress/proxy_process.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/async/timer.hpp"
+#include "container/drivers/box/launch.hpp"
+#include "container/egress/policy.hpp"
+#include "container/egress/serve.hpp"
+#include "container/host/agent.hpp"
+#include "protocol/net/stream.hpp"
+
+namespace skiff::container::box {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr std::chrono::milliseconds kBetweenConnects{5};
+constexpr std::size_t kLongestAnswer = 4096;
+
+}  // namespace
+
+Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory) {
+  SKIFF_TRY(const auto policy, egress::Policy::parse(record.egress));
+  SKIFF_TRY_VOID(policy.save(directory / egress::kPolicyFile));
+  EgressSockets sockets;
+  SKIFF_TRY(sockets.sandbox, bind_socket(directory, std::string{egress::kSocket}));
+  SKIFF_TRY(sockets.control, bind_socket(directory, std::string{egress::kControlSocket}));
+  if (record.user == ::geteuid()) return sockets;
+  const auto path = directory / egress::kSocket;
+  const UniqueFd file{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  if (!file || ::fchownat(file.get(), "", record.user, record.group, AT_EMPTY_PATH) != 0) {
+    return std::unexpected{system_error(errno, "give \"" + path.string() + "\" to the user of the box")};
+  }
+  return sockets;
+}
+
+namespace {
+
+Result<HostProcess> start_proxy(const EgressSockets& sockets, const HostRecord& record,
+                                const std::filesystem::path& directory) {
+  const UniqueFd log{
+      ::open((directory / "egress-proxy.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)};
+  return start_daemon({.argv = {"/proc/self/exe", "egress", "serve", directory.string(), record.name,
+                                std::to_string(record.pid), std::to_string(record.started_ticks)},
+                       .directory = "/",
+                       .input = sockets.sandbox.get(),
+                       .output = sockets.control.get(),
+                       .errors = log.get(),
+                       .is_daemon = true});
+}
+
+/// Lets the proxy read its policy, and waits until it judges by it.
+Task<Result<>> reload_egress(HostRecord record, std::filesystem::path directory) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::sandbox_not_running, "the egress proxy of \"" + record.name + "\" " + why, "name");
+  };
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  Timer timer{executor};
+  auto connected = connect_socket(directory, std::string{egress::kControlSocket});
+  // A proxy that has just been started may not listen yet.
+  while (!connected && is_alive(record.egress_proxy()) && std::chrono::steady_clock::now() < until) {
+    timer.expires_after(kBetweenConnects);
+    co_await timer.async_wait(use_task);
+    connected = connect_socket(directory, std::string{egress::kControlSocket});
+  }
+  if (!connected) co_return refuse("does not run: skiff stop and skiff start run it again");
+  if (peer_process(*connected) != record.egress_pid) co_return refuse("is another process");
+  protocol::Stream stream{executor, std::move(*connected), "egress proxy"};
+  std::string said;
+  std::array<char, 512> block{};
+  while (said.size() < kLongestAnswer) {
+    const auto got = co_await stream.read_some(block, kPatience);
+    if (!got) co_return refuse("does not answer: " + got.error().message);
+    if (*got == 0) break;
+    said.append(block.data(), *got);
+  }
+  if (said == egress::kDone) co_return Result<>{};
+  co_return refuse("keeps its policy: " + said);
+}
+
+}  // namespace
+
+Task<Result<HostRecord>> start_egress(EgressSockets sockets, HostRecord record, std::filesystem::path directory) {
+  SKIFF_CO_TRY(const auto proxy, start_proxy(sockets, record, directory));
+  sockets = {};  // the proxy alone listens from now on
+  record.egress_pid = proxy.pid;
+  record.egress_ticks = proxy.started_ticks;
+  SKIFF_CO_TRY_VOID(co_await reload_egress(record, std::move(directory)));
+  co_return record;
+}
+
+Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records, std::vector<std::string> rules) {
+  SKIFF_CO_TRY(const auto policy, egress::Policy::parse(rules));
+  const auto directory = records->directory(record.name);
+  const bool runs = !record.stopped && is_alive(record.process());
+  // The file first: the rules of the record are in force, or will be at the next start.
+  SKIFF_CO_TRY_VOID(policy.save(directory / egress::kPolicyFile));
+  record.egress = policy.rules();
+  SKIFF_CO_TRY_VOID(records->save(record));
+  if (runs) SKIFF_CO_TRY_VOID(co_await reload_egress(record, directory));
+  co_return record;
+}
+
+std::string egress_text(const HostRecord& record, bool runs) {
+  std::string text = "egress by name:";
+  for (const std::string& rule : record.egress) text += " " + rule;
+  if (runs && !is_alive(record.egress_proxy())) {
+    text += " (its proxy has ended: skiff stop and skiff start run it again)";
+  }
+  return text;
+}
+
+}  // namespace skiff::container::box

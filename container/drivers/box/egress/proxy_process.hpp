@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/async/task.hpp"
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "container/host/record.hpp"
+
+/// The egress proxy of a box (container/egress) as a process of this machine beside it. The box has its socket, and
+/// nothing else of it.
+namespace skiff::container::box {
+
+/// The place of the proxy's socket in the box.
+inline constexpr const char* kEgressPath = "/.skiff/egress.sock";
+
+/// The sockets that a proxy will listen on, bound in the directory of its sandbox.
+struct EgressSockets {
+  UniqueFd sandbox;
+  UniqueFd control;
+};
+
+/// Writes the policy of the record and binds the sockets. The box's user may connect to the first.
+[[nodiscard]] Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory);
+
+/// Starts the proxy, which ends with the process of the record, and waits until it judges by the policy. The record
+/// that is returned has its process.
+[[nodiscard]] Task<Result<HostRecord>> start_egress(EgressSockets sockets, HostRecord record,
+                                                    std::filesystem::path directory);
+
+/// Replaces the rules: in the file of the policy, in the record, and in the proxy of a box that runs. The caller holds
+/// the lock of the name. `sandbox_not_running` if the proxy does not answer; the rules are those of the next start
+/// then.
+[[nodiscard]] Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records,
+                                                     std::vector<std::string> rules);
+
+/// The rules of a box for people.
+[[nodiscard]] std::string egress_text(const HostRecord& record, bool runs);
+
+}  // namespace skiff::container::box

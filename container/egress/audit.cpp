@@ -1,0 +1,70 @@
+#include "container/egress/audit.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+
+namespace skiff::container::egress {
+
+Result<> BoundedLog::open() {
+  file_ = UniqueFd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  struct stat found{};
+  if (!file_ || ::fstat(file_.get(), &found) != 0) {
+    return std::unexpected{system_error(errno, "open \"" + path_.string() + "\"")};
+  }
+  size_ = static_cast<std::uint64_t>(found.st_size);
+  return {};
+}
+
+Result<> BoundedLog::append(std::string_view line) {
+  if (!file_) SKIFF_TRY_VOID(open());
+  if (size_ > 0 && size_ + line.size() > most_) {
+    const std::string older = path_.string() + ".1";
+    if (::rename(path_.c_str(), older.c_str()) != 0) {
+      return std::unexpected{system_error(errno, "rename \"" + path_.string() + "\"")};
+    }
+    file_ = {};
+    SKIFF_TRY_VOID(open());
+  }
+  const ssize_t written = ::write(file_.get(), line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) {
+    size_ += line.size();
+    return {};
+  }
+  const int error = written < 0 ? errno : ENOSPC;
+  if (written > 0) (void)::ftruncate(file_.get(), static_cast<off_t>(size_));
+  return std::unexpected{system_error(error, "write to \"" + path_.string() + "\"")};
+}
+
+Audit::Audit(const std::filesystem::path& directory, std::string sandbox, std::uint64_t most)
+    : sandbox_{std::move(sandbox)}, allowed_{directory / kAllowedFile, most}, denied_{directory / kDeniedFile, most} {}
+
+std::string Audit::line(const AuditEntry& entry) const {
+  nlohmann::ordered_json value{{"time", rfc3339(wall_now())}, {"sandbox", sandbox_}, {"verdict", entry.verdict}};
+  if (!entry.code.empty()) value["code"] = entry.code;
+  if (!entry.host.empty()) {
+    value["host"] = entry.host;
+    value["port"] = entry.port;
+  }
+  if (!entry.address.empty()) value["address"] = entry.address;
+  if (!entry.detail.empty()) value["detail"] = entry.detail;
+  return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+bool Audit::allow(const AuditEntry& entry) {
+  return allowed_.append(line(entry)).has_value();
+}
+
+void Audit::deny(const AuditEntry& entry) {
+  if (auto done = denied_.append(line(entry)); !done) std::fprintf(stderr, "skiff: %s\n", done.error().message.c_str());
+}
+
+}  // namespace skiff::container::egress

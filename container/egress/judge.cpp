@@ -1,0 +1,97 @@
+#include "container/egress/judge.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace skiff::container::egress {
+namespace {
+
+std::string rule_for(const Target& target) {
+  return target.port == kHttpsPort ? target.host : target.text();
+}
+
+std::string_view reason_phrase(unsigned status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Refused";
+  }
+}
+
+}  // namespace
+
+std::optional<Refusal> judge(const Policy* policy, const Target& target, std::string_view sandbox) {
+  if (policy == nullptr) {
+    return Refusal{503, "no_policy", "the policy of this sandbox cannot be read: set it again with skiff network"};
+  }
+  if (policy->allows(target.host, target.port)) return std::nullopt;
+  const std::string remedy = std::string{"; on its own machine `skiff network "}
+                                 .append(sandbox)
+                                 .append(" --egress RULE...` replaces the rules, and `--egress '")
+                                 .append(rule_for(target))
+                                 .append("'` among them allows it");
+  if (policy->names(target.host)) {
+    return Refusal{
+        403, "port_not_allowed",
+        "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) + remedy};
+  }
+  return Refusal{403, "not_allowed", "this sandbox may not reach " + target.host + remedy};
+}
+
+std::optional<Refusal> judge_addresses(std::span<const protocol::Address> addresses, const Target& target,
+                                       const std::function<bool(const protocol::Address&)>& is_public) {
+  if (addresses.empty()) return Refusal{502, "dns", target.host + " has no address"};
+  const auto wrong = std::ranges::find_if_not(addresses, is_public);
+  if (wrong == addresses.end()) return std::nullopt;
+  return Refusal{403, "private_address",
+                 target.host + " has the address " + wrong->host() +
+                     ", which is not public: no rule allows a name with such an address"};
+}
+
+std::optional<Refusal> judge_hello(const protocol::ClientHelloReader& hello, const Target& target) {
+  if (hello.state() == protocol::ClientHelloReader::State::wrong) {
+    return Refusal{403, "not_tls", std::string{hello.why()}};
+  }
+  const auto name = host_name(hello.name());
+  if (name && *name == target.host) return std::nullopt;
+  return Refusal{403, "sni_mismatch", "the client asks " + hello.name() + " for TLS in a tunnel to " + target.host};
+}
+
+std::string response(const Refusal& refusal, const Target& target) {
+  nlohmann::ordered_json problem{{"type", "about:blank"},
+                                 {"title", "The sandbox's egress proxy refuses this"},
+                                 {"status", refusal.status},
+                                 {"detail", refusal.detail},
+                                 {"code", refusal.code}};
+  if (!target.host.empty()) {
+    problem["host"] = target.host;
+    problem["port"] = target.port;
+  }
+  const std::string body = problem.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string text{"HTTP/1.1 "};
+  text += std::to_string(refusal.status) + " ";
+  text.append(reason_phrase(refusal.status)).append("\r\nX-Skiff-Egress: ").append(refusal.code);
+  if (refusal.status == 405) text += "\r\nAllow: CONNECT";
+  text += "\r\nContent-Type: application/problem+json\r\nConnection: close\r\nContent-Length: ";
+  return text.append(std::to_string(body.size())).append("\r\n\r\n").append(body);
+}
+
+}  // namespace skiff::container::egress

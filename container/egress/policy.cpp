@@ -1,0 +1,103 @@
+#include "container/egress/policy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/small_file.hpp"
+#include "container/egress/host_name.hpp"
+#include "container/host/state_directory.hpp"
+#include "protocol/json/utf8.hpp"
+
+namespace skiff::container::egress {
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
+constexpr std::size_t kShownOfRule = 300;
+
+}  // namespace
+
+Result<Policy::Rule> Policy::Rule::parse(const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid_field,
+                "--egress \"" + protocol::to_valid_utf8(text.substr(0, kShownOfRule)) + "\": " + why, "--egress");
+  };
+  std::string_view host{text};
+  Rule rule{.host = {}, .port = kHttpsPort};
+  if (host.contains("://")) return refuse("expected a name, such as pypi.org, and not a URL");
+  if (const std::size_t colon = host.rfind(':'); colon != std::string_view::npos) {
+    const auto port = port_number(host.substr(colon + 1));
+    if (!port) return refuse("expected HOST or HOST:PORT with a port of 1 to 65535");
+    rule.port = *port;
+    host = host.substr(0, colon);
+  }
+  const bool is_wildcard = host.starts_with("*.");
+  if (is_wildcard) host.remove_prefix(2);
+  auto name = host_name(host);
+  if (!name) {
+    return refuse(
+        "expected a DNS name, or *. before one for every name below it; addresses cannot be named, and Unicode only "
+        "as xn--");
+  }
+  if (!name->contains('.')) {
+    return refuse(is_wildcard ? "a wildcard needs two labels or more behind its star: *.example.com"
+                              : "expected a whole name with its domain");
+  }
+  rule.host = (is_wildcard ? "." : "") + *name;
+  return rule;
+}
+
+bool Policy::Rule::is_of(std::string_view name) const {
+  return host.starts_with('.') ? name.size() > host.size() && name.ends_with(host) : name == host;
+}
+
+std::string Policy::Rule::text() const {
+  return (host.starts_with('.') ? "*" : "") + host + (port == kHttpsPort ? "" : ":" + std::to_string(port));
+}
+
+Result<Policy> Policy::parse(std::span<const std::string> rules) {
+  if (rules.size() > kMostRules) {
+    return fail(Errc::invalid_field, "--egress: at most " + std::to_string(kMostRules) + " rules", "--egress");
+  }
+  Policy policy;
+  for (const std::string& text : rules) {
+    SKIFF_TRY(auto rule, Rule::parse(text));
+    policy.rules_.push_back(std::move(rule));
+  }
+  std::ranges::sort(policy.rules_);
+  const auto repeated = std::ranges::unique(policy.rules_);
+  policy.rules_.erase(repeated.begin(), repeated.end());
+  return policy;
+}
+
+Result<Policy> Policy::load(const std::filesystem::path& file) {
+  SKIFF_TRY(const auto text, read_small_file(file, kLargestFile));
+  const auto value = nlohmann::json::parse(text, nullptr, false);
+  const bool is_list = value.is_array() && std::ranges::all_of(value, [](const auto& one) { return one.is_string(); });
+  if (!is_list) {
+    return fail(Errc::invalid_field, "\"" + file.string() + "\" is not a JSON array of rules");
+  }
+  return parse(value.get<std::vector<std::string>>());
+}
+
+Result<> Policy::save(const std::filesystem::path& file) const {
+  return write_private_file(file, nlohmann::json(rules()).dump() + "\n");
+}
+
+bool Policy::allows(std::string_view host, std::uint16_t port) const {
+  return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.port == port && rule.is_of(host); });
+}
+
+bool Policy::names(std::string_view host) const {
+  return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.is_of(host); });
+}
+
+std::vector<std::string> Policy::rules() const {
+  std::vector<std::string> texts;
+  texts.reserve(rules_.size());
+  for (const Rule& rule : rules_) texts.push_back(rule.text());
+  return texts;
+}
+
+}  // namespace skiff::container::egress

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace skiff::container::egress {
+
+/// The servers that a sandbox may reach by name.
+class Policy {
+ public:
+  /// Most rules of a policy.
+  static constexpr std::size_t kMostRules = 1000;
+
+  /// Parses rules as a user writes them: `pypi.org` (port 443), `example.com:8443`, `*.example.com` (every name below
+  /// it, at any depth, and not example.com itself). Errors: `invalid_field`, with the rule and what is wrong.
+  [[nodiscard]] static Result<Policy> parse(std::span<const std::string> rules);
+  /// Reads the file that `save` writes. Errors: those of read(2); `invalid_field` for any other content.
+  [[nodiscard]] static Result<Policy> load(const std::filesystem::path& file);
+  /// Replaces the file as a whole.
+  [[nodiscard]] Result<> save(const std::filesystem::path& file) const;
+
+  /// `host` is in the form of `host_name`.
+  [[nodiscard]] bool allows(std::string_view host, std::uint16_t port) const;
+  /// Whether it allows the host with some port.
+  [[nodiscard]] bool names(std::string_view host) const;
+  /// The rules in their one form, sorted, each once: HOST or HOST:PORT.
+  [[nodiscard]] std::vector<std::string> rules() const;
+
+ private:
+  struct Rule {
+    std::string host;  ///< of a wildcard: what follows its star, with the dot
+    std::uint16_t port = 0;
+
+    [[nodiscard]] static Result<Rule> parse(const std::string& text);
+    [[nodiscard]] bool is_of(std::string_view name) const;
+    [[nodiscard]] std::string text() const;
+    auto operator<=>(const Rule&) const = default;
+  };
+  std::vector<Rule> rules_;
+};
+
+}  // namespace skiff::container::egress

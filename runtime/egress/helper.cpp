@@ -1,0 +1,78 @@
+#include "runtime/egress/helper.hpp"
+
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "base/scope_counter.hpp"
+#include "protocol/http/client.hpp"
+
+namespace skiff::runtime::egress {
+namespace {
+
+constexpr std::chrono::milliseconds kConnectTime{5'000};
+constexpr std::string_view kNoProxy =
+    "HTTP/1.1 503 Service Unavailable\r\nX-Skiff-Egress: no_proxy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+constexpr std::string_view kTooMany =
+    "HTTP/1.1 503 Service Unavailable\r\nX-Skiff-Egress: too_many_connections\r\nConnection: close\r\nContent-Length: "
+    "0\r\n\r\n";
+
+Task<> answer(protocol::Stream* client, std::string_view text) {
+  const std::array<std::string_view, 1> parts{text};
+  (void)co_await client->write(parts, kConnectTime);
+  client->shutdown_write();
+  // A connection that is closed with unread bytes is reset, and the answer may be lost.
+  std::array<char, 4096> rest{};
+  (void)co_await client->read_some(rest, kConnectTime);
+}
+
+}  // namespace
+
+void set_variables(sessions::Variables& variables) {
+  const std::string url = std::string{"http://"} + kAddress;
+  for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}) {
+    variables.try_emplace(name, url);
+  }
+  for (const char* name : {"NO_PROXY", "no_proxy"}) variables.try_emplace(name, "localhost,127.0.0.1,::1");
+  variables.try_emplace("NODE_USE_ENV_PROXY", "1");
+}
+
+Helper::Helper(Executor executor, protocol::Address proxy, protocol::TunnelLimits limits)
+    : executor_{executor}, proxy_{std::move(proxy)}, limits_{limits}, tasks_{executor} {}
+
+void Helper::listen(std::shared_ptr<protocol::Listener> listener) {
+  listener_ = std::move(listener);
+  tasks_.spawn("egress helper", accept(this));
+}
+
+Task<> Helper::accept(Helper* self) {
+  const std::shared_ptr<protocol::Listener> listener = self->listener_;
+  co_await listener->accept_all([self](UniqueFd socket, const protocol::Address& peer) {
+    self->tasks_.spawn(
+        "egress connection",
+        carry(self, protocol::Stream{self->executor_, std::move(socket), peer.text()}, self->connections_));
+  });
+}
+
+Task<> Helper::carry(Helper* self, protocol::Stream client, std::size_t before) {
+  const ScopeCounter counted{self->connections_};
+  if (before >= kConnections) {
+    co_await answer(&client, kTooMany);
+    co_return;
+  }
+  auto upstream = co_await protocol::connect(self->proxy_, kConnectTime, self->executor_);
+  if (!upstream) {
+    co_await answer(&client, kNoProxy);
+    co_return;
+  }
+  co_await protocol::tunnel(&client, &*upstream, self->limits_);
+}
+
+Task<> Helper::stop() {
+  if (listener_) listener_->close();
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+}  // namespace skiff::runtime::egress

@@ -1,0 +1,177 @@
+"""Attacks on egress by name from within a box: names, addresses, TLS, limits, the policy, and ways past the proxy."""
+
+import json
+import os
+import socket
+import ssl
+
+import pytest
+
+from boxes import skiff  # noqa: F401
+from egressing import log_of, outside, proxies, through  # noqa: F401
+from waiting import until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
+
+RULES = [word for rule in ("pypi.org", "*.example.com", "*.wild.example.com", "localhost.example.com") for word in ("--egress", rule)]
+
+
+@pytest.fixture
+def box(skiff, outside):
+    skiff.up("box", *RULES)
+    return skiff
+
+
+def hello(name):
+    """A ClientHello for a name, in one record."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    client = context.wrap_bio(incoming, outgoing, server_hostname=name)
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+def records(message, size):
+    return b"".join(b"\x16\x03\x01" + len(part).to_bytes(2, "big") + part
+                    for part in (message[at:at + size] for at in range(0, len(message), size)))
+
+
+def test_names_have_one_form(box, outside):
+    bad = ["user@pypi.org:443", "pypi.org#.evil.org:443", "pypi.org/:443", "pypi.org%00.evil.org:443", "pypi..org:443", ".pypi.org:443",
+           "pypi.org..:443", "-pypi.org:443", "*.example.com:443", "*:443", "b\xfccher.example.com:443", "\xef\xbd\x90ypi.org:443",
+           "pypi\xe3\x80\x82org:443", "2130706433:443", "0x7f000001:443", "0177.0.0.1:443", "127.1:443", "0:443", "127.0.0.1:443", "[::1]:443",
+           "[::ffff:10.1.2.3]:443", "[64:ff9b::a01:203]:443", "[fe80::1%25eth0]:443", "pypi.org", "pypi.org:", "pypi.org:0", "pypi.org:65536",
+           "pypi.org:+443", "pypi.org:0443", "pypi.org:443:443", "https://pypi.org:443", ":443", "x" * 64 + ".example.com:443"]
+    found = through(box, *({"to": one} for one in bad), {"to": "pypi.org\t:443"}, {"to": "pypi.org :443"})
+    assert {(one["status"], one["code"]) for one in found[:len(bad)]} == {(400, "bad_target")}, list(zip(bad, found))
+    assert {one["status"] for one in found[len(bad):]} == {400}
+    assert outside.asked() == [] and outside.seen() == []
+
+
+def test_wildcards_end_at_a_label(box, outside):
+    denied = ["xwild.test.org:443", "wild.example.org:443", "a.wild.example.com.evil.org:443", "example.com:443", "notexample.com:443",
+              "localhost:443", "kubernetes.default.svc:443", "metadata.google.internal:443", "pypi.org.evil.org:443"]
+    found = through(box, *({"to": one} for one in denied))
+    assert {(one["status"], one["code"]) for one in found} == {(403, "not_allowed")}, found
+    ports = through(box, *({"to": f"pypi.org:{port}"} for port in (22, 25, 80, 8443, 3128)))
+    assert {(one["status"], one["code"]) for one in ports} == {(403, "port_not_allowed")}
+    assert outside.asked() == [] and outside.seen() == []
+
+
+def test_all_addresses_must_be_public(box, outside):
+    names = ["inner", "both", "metadata", "own", "mapped", "nat", "local", "six"]
+    found = through(box, *({"to": f"{name}.example.com:443"} for name in names))
+    assert {(one["status"], one["code"]) for one in found} == {(403, "private_address")}, found
+    # Search domains are not tried: this name exists with one alone.
+    box("network", "box", "--egress", "absent.org", "--egress", "pypi.org")
+    assert through(box, {"to": "absent.org:443"})[0]["code"] == "dns"
+    assert not [name for name in outside.asked() if name.endswith("corp.example.com")]
+    assert outside.seen() == []
+
+
+def test_tls_asks_for_the_host_of_the_tunnel(box, outside):
+    good, other = hello("pypi.org"), hello("evil.org")
+    no_name = hello(None)
+    at = good.index(b"pypi.org")
+    attempts = {
+        "another host": other, "no name": no_name, "no TLS": b"GET / HTTP/1.1\r\nHost: pypi.org\r\n\r\n", "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
+        "SSLv2": b"\x80\x2e\x01\x03\x01\x00\x15\x00\x00\x00\x10", "an address": hello("pypi.org").replace(b"pypi.org", b"11.7.7.7"),
+        "a null byte": good.replace(b"pypi.org", b"pypi\0org"), "a half": good[:at], "an alert": b"\x15\x03\x01\x00\x02\x01\x00",
+        "a wrong length": good[:3] + b"\0\1" + good[5:], "more in its record": good[:3] + (len(good) - 5 + 4).to_bytes(2, "big") + good[5:] + b"more",
+        "another host byte by byte": records(other[5:], 1),
+    }
+    found = through(box, *({"to": "pypi.org:443", "bytes": one.hex()} for one in attempts.values()))
+    for name, one in zip(attempts, found):
+        assert one == {"status": 200, "back": "15030100020270"}, (name, one)
+    assert outside.seen() == []
+    # A server's answer comes if only the records are small.
+    (small, slow) = through(box, {"to": "pypi.org:443", "bytes": records(good[5:], 1).hex()}, {"to": "pypi.org:443", "bytes": good.hex(), "each": 7})
+    assert small["back"].startswith("1603") and slow["back"].startswith("1603")
+    until(lambda: len(outside.seen()) == 2)
+
+
+def test_other_requests_are_refused_by_name(box, outside):
+    heads = {"TRACE / HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
+             "GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
+             "connect pypi.org:443 HTTP/1.1\r\n\r\n": (405, "method_not_allowed"),
+             "CONNECT pypi.org:443 HTTP/2.0\r\n\r\n": (400, "bad_request"), "CONNECT pypi.org:443\r\n\r\n": (400, "bad_request"),
+             "CONNECT  pypi.org:443 HTTP/1.1\r\n\r\n": (400, "bad_target"), "CONNECT pypi.org:443 HTTP/1.1\n\n": (400, "bad_request"),
+             "CONNECT pypi.org:443\rX HTTP/1.1\r\n\r\n": (400, "bad_request"), "\r\n\r\n": (400, "bad_request"),
+             "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 65536 + "\r\n\r\n": (431, "bad_request"), "\x05\x01\x00\r\n\r\n": (400, "bad_request")}
+    found = through(box, *({"head": head} for head in heads))
+    for (head, wanted), one in zip(heads.items(), found):
+        assert (one["status"], one["code"]) == wanted, (head[:40], one)
+    log = [line["code"] for line in log_of(box, "--denied")["items"]]
+    assert sorted(log) == sorted(code for _, code in heads.values())
+
+
+def test_many_connections_are_bounded(box, outside):
+    box("cp", "-q", outside.probe, "box:/tmp/by_name.py")
+    assert json.loads(box("exec", "box", "--", "python3", "/tmp/by_name.py", '{"hold": 300}')[0]) == 44
+    until(lambda: through(box, {"to": "pypi.org:443"})[0]["status"] == 200)
+
+
+def told_again(box):
+    """The answer of the proxy when it has to read its policy again."""
+    folder = os.open(box.sandboxes / "box", os.O_PATH)
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(f"/proc/self/fd/{folder}/egress-control.sock")
+        os.close(folder)
+        return one.makefile().read()
+
+
+def test_a_broken_policy_keeps_the_old_one(box, outside):
+    file = box.sandboxes / "box/egress.json"
+    kept = file.read_text()
+    (pid,) = proxies(box)
+    for broken in ("", "[", '["*"]', "{}", "x" * (2 << 20)):
+        file.write_text(broken)
+        assert "ok" not in told_again(box)
+    assert [one["status"] for one in through(box, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [200, 403]
+    file.write_text(kept)
+    assert told_again(box) == "ok\n"
+    assert proxies(box) == [pid]
+
+
+def test_a_log_that_cannot_be_written_lets_nothing_pass(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org")
+    skiff("stop", "-q", "box")
+    (skiff.sandboxes / "box/egress.log").mkdir()
+    skiff("start", "-q", "box")
+    (found,) = through(skiff, {"to": "pypi.org:443"})
+    assert (found["status"], found["code"]) == (503, "audit_failed")
+    assert outside.seen() == []
+
+
+def test_there_is_no_way_past_the_proxy(box, outside):
+    script = """
+import socket
+def attempt(family, kind, address, protocol=0):
+    try:
+        with socket.socket(family, kind, protocol) as one:
+            one.settimeout(5)
+            one.connect(address) if kind == socket.SOCK_STREAM else one.sendto(b'x', address)
+            return 'passed'
+    except OSError as error:
+        return 'refused'
+print(attempt(socket.AF_INET, socket.SOCK_STREAM, ('11.7.7.7', 443)), attempt(socket.AF_INET, socket.SOCK_DGRAM, ('11.7.7.7', 443)),
+      attempt(socket.AF_INET6, socket.SOCK_STREAM, ('2606:4700::1', 443)), attempt(socket.AF_INET, socket.SOCK_DGRAM, ('127.0.0.54', 53), 17) and 'sent',
+      attempt(socket.AF_INET, socket.SOCK_RAW, ('11.7.7.7', 0), 1), attempt(socket.AF_INET, socket.SOCK_STREAM, ('169.254.169.254', 80)))
+try:
+    socket.getaddrinfo('pypi.org', 443)
+    print('resolved')
+except OSError:
+    print('unknown')
+"""
+    assert box("exec", "box", "--", "python3", "-c", script)[0] == "refused refused refused sent refused refused\nunknown\n"
+    assert outside.asked() == [] and outside.seen() == []
+
+
+def test_two_boxes_have_their_own_policies(box, outside):
+    box.up("other", "--egress", "evil.org")
+    assert [one["status"] for one in through(box, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [200, 403]
+    assert len(proxies(box)) == 2
+    box("rm", "-q", "other")
+    assert len(proxies(box)) == 1

@@ -1,0 +1,68 @@
+#include "container/egress/policy.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace skiff::container::egress {
+namespace {
+
+Policy policy_of(const std::vector<std::string>& rules) {
+  return Policy::parse(rules).value();
+}
+
+TEST(Policy, NamesHostsExactly) {
+  const Policy policy = policy_of({"PyPI.org.", "db.example.com:5432"});
+  EXPECT_TRUE(policy.allows("pypi.org", 443));
+  EXPECT_FALSE(policy.allows("pypi.org", 80));
+  EXPECT_TRUE(policy.names("pypi.org"));
+  EXPECT_FALSE(policy.allows("www.pypi.org", 443));
+  EXPECT_FALSE(policy.names("xpypi.org"));
+  EXPECT_TRUE(policy.allows("db.example.com", 5432));
+  EXPECT_FALSE(policy.allows("db.example.com", 443));
+}
+
+TEST(Policy, NamesAllBelowAName) {
+  const Policy policy = policy_of({"*.example.com", "*.example.com:8443"});
+  EXPECT_TRUE(policy.allows("a.example.com", 443));
+  EXPECT_TRUE(policy.allows("a.b.c.example.com", 8443));
+  for (const char* name : {"example.com", "xexample.com", "a.example.com.evil.org", ".example.com"}) {
+    EXPECT_FALSE(policy.allows(name, 443)) << name;
+  }
+}
+
+TEST(Policy, HasOneForm) {
+  EXPECT_EQ(policy_of({"b.org", "*.A.org:8443", "b.org:443", "*.a.org:8443"}).rules(),
+            (std::vector<std::string>{"*.a.org:8443", "b.org"}));
+}
+
+TEST(Policy, RefusesWhatIsNoRule) {
+  for (const char* text :
+       {"", "*", "*.com", "localhost", "a.*.org", "**.a.org", "*a.org", "https://pypi.org", "1.2.3.4", "10.0.0.0/8",
+        "[::1]:443", "pypi.org:0", "pypi.org:x", "pypi.org:443-445", "pypi.org/simple", "a,b.org"}) {
+    const auto policy = Policy::parse(std::vector<std::string>{"good.org", text});
+    ASSERT_FALSE(policy) << text;
+    EXPECT_EQ(policy.error().code, Errc::invalid_field);
+    EXPECT_TRUE(policy.error().message.starts_with("--egress ")) << policy.error().message;
+  }
+  EXPECT_FALSE(Policy::parse(std::vector<std::string>(Policy::kMostRules + 1, "a.org")));
+}
+
+TEST(Policy, IsSavedAndLoaded) {
+  const auto file = std::filesystem::temp_directory_path() / ("skiff-policy-" + std::to_string(::getpid()));
+  const Policy policy = policy_of({"*.a.org", "b.org:8443"});
+  ASSERT_TRUE(policy.save(file));
+  EXPECT_EQ(Policy::load(file).value().rules(), policy.rules());
+  for (const char* text : {"", "{}", "[1]", "[\"*\"]", "[\"a.org\"", "null"}) {
+    std::ofstream{file} << text;
+    EXPECT_FALSE(Policy::load(file)) << text;
+  }
+  std::filesystem::remove(file);
+  EXPECT_FALSE(Policy::load(file));
+}
+
+}  // namespace
+}  // namespace skiff::container::egress
