@@ -25,6 +25,9 @@ Result<> BoundedLog::open() {
 }
 
 Result<> BoundedLog::append(std::string_view line) {
+  struct stat found{};
+  // A line in a file that was removed is read by nobody.
+  if (file_ && (::fstat(file_.get(), &found) != 0 || found.st_nlink == 0)) file_ = {};
   if (!file_) SKIFF_TRY_VOID(open());
   if (size_ > 0 && size_ + line.size() > most_) {
     const std::string older = path_.string() + ".1";

@@ -36,6 +36,12 @@ namespace {
 using protocol::Address;
 using protocol::Listener;
 
+/// No address is public while those of this machine are not known.
+bool is_public_now(const Address& address) {
+  const auto own = net::own_addresses();
+  return own && net::is_public(address, *own);
+}
+
 constexpr std::size_t kWords = 6;
 constexpr unsigned kLookUps = 8;
 constexpr int kBacklog = 256;
@@ -108,10 +114,7 @@ int serve(std::span<const char* const> arguments) {
   Audit audit{directory, name};
   const auto pool = std::make_shared<BlockingPool>("skiff-names", kLookUps);
   Proxy proxy{executor,
-              {.sandbox = name,
-               .resolve = net::system_resolver(pool),
-               .is_public = [](const Address& address) { return net::is_public(address, net::own_addresses()); },
-               .audit = &audit}};
+              {.sandbox = name, .resolve = net::system_resolver(pool), .is_public = is_public_now, .audit = &audit}};
   if (const std::string said = reload(proxy, directory); said != kDone) (void)failed(said);
   boost::asio::posix::basic_stream_descriptor<Executor> ended{executor, process.release()};
   boost::asio::co_spawn(executor, end_with(&ended, &proxy, control->get(), listener->get(), &io),

@@ -49,10 +49,10 @@ bool is_in(int family, std::span<const std::uint8_t> address, std::string_view r
 
 }  // namespace
 
-std::vector<Address> own_addresses() {
+std::optional<std::vector<Address>> own_addresses() {
   std::vector<Address> all;
   ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return all;
+  if (::getifaddrs(&first) != 0) return std::nullopt;
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner{first, &::freeifaddrs};
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,8 @@ inline constexpr std::array<const char*, 15> kSpecialIpv4{
     "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24",   "192.168.0.0/16",
     "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",      "240.0.0.0/4"};
 
-/// The addresses of this machine's own interfaces, at present.
-[[nodiscard]] std::vector<protocol::Address> own_addresses();
+/// The addresses of this machine's own interfaces, at present; nullopt if the kernel does not tell them.
+[[nodiscard]] std::optional<std::vector<protocol::Address>> own_addresses();
 
 /// Whether an address is one of the internet: a special one is not, nor one of `own`, nor an IPv6 address that
 /// contains an IPv4 address (mapped, NAT64, 6to4, Teredo).

@@ -54,6 +54,14 @@ TEST_F(AuditTest, IsBoundedAndKeepsTheNewest) {
   EXPECT_TRUE(text("egress.log").contains("kept.org"));
 }
 
+TEST_F(AuditTest, BeginsAnotherFileWhenItsOwnWasRemoved) {
+  Audit audit{folder_, "demo"};
+  EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "before.org", .port = 443}));
+  ASSERT_TRUE(std::filesystem::remove(folder_ / "egress.log"));
+  EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "after.org", .port = 443}));
+  EXPECT_TRUE(text("egress.log").contains("after.org"));
+}
+
 TEST_F(AuditTest, SaysThatItCannotBeWritten) {
   Audit audit{folder_ / "absent", "demo"};
   EXPECT_FALSE(audit.allow({.verdict = "allowed"}));
