@@ -29,7 +29,7 @@ def test_journey(skiff, tmp_path, journey):
                            {"PATH": os.environ["PATH"], "HOME": str(browser), "TMPDIR": str(browser), "CHROMIUM": shutil.which("chromium"),
                             "MODULES": str(installed.node_modules(HERE)), "SKIFF": json.dumps(skiff.command), "CONSOLE": str(console.process.pid),
                             "SKIFF_ENVIRONMENT": json.dumps(skiff.environment()), "ROOT": str(skiff.root("demo")),
-                            "WORK": skiff.workdir("demo"), "PICTURES": os.environ.get("PICTURES", "")})
+                            "WORK": skiff.workdir("demo"), "PATIENCE": os.environ.get("PATIENCE", "60000"), "PICTURES": os.environ.get("PICTURES", "")})
         assert done.stdout == "done\n", (done.stdout[-2000:], done.stderr[-6000:])
     finally:
         console.stop()

@@ -51,16 +51,24 @@ function sentence(text: string): string {
   return /[.?!]$/.test(begun) ? begun : begun + ".";
 }
 
-async function refusal(answer: Response): Promise<Refusal> {
+/** The refusal that an answer with this status and body is; status 0: there was no answer. */
+export function refusalOf(status: number, body: string): Refusal {
+  if (status === 0) return new Refusal("unreachable", UNREACHABLE);
   try {
-    const problem = (await answer.json()) as { code?: string; detail?: string; title?: string };
-    return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), answer.status);
+    const problem = JSON.parse(body) as { code?: string; detail?: string; title?: string };
+    return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), status);
   } catch {
-    return new Refusal("unknown", `The answer has the status ${answer.status}.`, answer.status);
+    return new Refusal("unknown", `The answer has the status ${status}.`, status);
   }
 }
 
-async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  fields: Record<string, string> = {},
+): Promise<Response> {
   const isBytes = body instanceof Uint8Array;
   let answer: Response;
   try {
@@ -68,20 +76,27 @@ async function ask(method: string, path: string, body?: unknown, signal?: AbortS
       method,
       // What a sandbox answers must not lead a request elsewhere.
       redirect: "error",
-      headers: body === undefined ? {} : { "Content-Type": isBytes ? "application/octet-stream" : "application/json" },
+      // A cache that joins the parts of a file would mix an old part with a new one.
+      cache: "no-store",
+      headers: {
+        ...(body === undefined ? {} : { "Content-Type": isBytes ? "application/octet-stream" : "application/json" }),
+        ...fields,
+      },
       body: body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body),
       signal: signal ?? null,
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal("unreachable", UNREACHABLE);
+    throw refusalOf(0, "");
   }
-  if (!answer.ok) throw await refusal(answer);
+  if (!answer.ok) throw refusalOf(answer.status, await answer.text().catch(() => ""));
   return answer;
 }
 
 const sandboxPath = (id: string) => `/v1/sandboxes/${encodeURIComponent(id)}`;
-const commandsPath = (sandbox: string) => `/s/${encodeURIComponent(sandbox)}/7070/v1/sessions/default/commands`;
+export const agentPath = (sandbox: string) => `/s/${encodeURIComponent(sandbox)}/7070/v1`;
+export const sessionPath = (sandbox: string) => `${agentPath(sandbox)}/sessions/default`;
+const commandsPath = (sandbox: string) => `${sessionPath(sandbox)}/commands`;
 const commandPath = (sandbox: string, id: string) => `${commandsPath(sandbox)}/${encodeURIComponent(id)}`;
 
 export async function listSandboxes(): Promise<Sandbox[]> {

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { answerCommand, type Command, killCommand, listCommands, type Refusal, showCommand, TERMINAL_PREFIX } from "./api";
 import { Trouble } from "./messages";
 import { Screen } from "./screen";
-import { age, span } from "./times";
+import { age, span } from "./quantities";
 
 const BETWEEN_LOOKS = 1_500;
 const MOST_LOOKED_AT = 20;

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { List } from "./list";
 import { Line, Notice, Trouble } from "./messages";
-import { SandboxPage, type View } from "./sandbox_page";
+import { SandboxPage, type View, viewOf } from "./sandbox_page";
 import { useSandboxes } from "./sandboxes";
 
 interface Place {
@@ -16,7 +16,7 @@ function placeOf(hash: string): Place {
   const [, kind, name, view] = hash.replace(/^#/, "").split("/");
   if (kind !== "sandboxes" || !name) return { view: "terminal" };
   try {
-    return { sandbox: decodeURIComponent(name), view: view === "commands" ? "commands" : "terminal" };
+    return { sandbox: decodeURIComponent(name), view: viewOf(view) };
   } catch {
     return { view: "terminal" };
   }

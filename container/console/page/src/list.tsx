@@ -4,7 +4,7 @@ import type { Sandbox } from "./api";
 import { ExtendDialog, RemoveDialog } from "./dialogs";
 import { Line, Notice } from "./messages";
 import type { Deed, Sandboxes } from "./sandboxes";
-import { age, span, whole } from "./times";
+import { age, span, whole } from "./quantities";
 
 const DOING: Record<Deed, string> = { stop: "Stopping…", start: "Starting…", extend: "Extending…", remove: "Removing…" };
 const SOON = 600_000;

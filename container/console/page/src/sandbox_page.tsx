@@ -1,17 +1,24 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { Commands } from "./commands";
+import { Files } from "./files";
 import { State } from "./list";
 import { Notice } from "./messages";
 import type { Sandboxes } from "./sandboxes";
 import { Terminals } from "./terminals";
 
-export type View = "terminal" | "commands";
+export type View = "terminal" | "commands" | "files";
 
 const VIEWS: [View, string][] = [
   ["terminal", "Terminal"],
   ["commands", "Commands"],
+  ["files", "Files"],
 ];
+
+/** The view of this name; the terminal for any other name. */
+export function viewOf(name: string | undefined): View {
+  return VIEWS.find(([view]) => view === name)?.[0] ?? "terminal";
+}
 
 export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; sandboxes: Sandboxes }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -67,6 +74,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       )}
       {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} />}
     </main>
   );
 }

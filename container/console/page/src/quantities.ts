@@ -25,3 +25,15 @@ export function age(since: string, now: number): string {
 }
 
 export const whole = (time: string) => new Date(time).toLocaleString();
+
+/** "1.5 MiB". */
+export function bytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  let left = count;
+  while (left >= 1024 && unit < units.length - 1) {
+    left /= 1024;
+    ++unit;
+  }
+  return `${unit === 0 || left >= 100 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}
