@@ -1,6 +1,8 @@
 #include "container/console/console.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -8,6 +10,8 @@
 
 #include "container/console/page_files.hpp"
 #include "container/serve/answer.hpp"
+#include "container/serve/gateway/destination.hpp"
+#include "container/serve/keys/api_key.hpp"
 #include "protocol/http/page.hpp"
 
 namespace skiff::container::console {
@@ -37,8 +41,11 @@ bool reads(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
-/// True for a route of the server's own API, and for one of an agent's: /s/SANDBOX/7070/v1/... The console does not
-/// lead to ports of programs in a sandbox, also not through the agent.
+/// Ports of the agent and its dialects, of which there are no previews.
+constexpr std::array<std::uint16_t, 3> kNotPreviewed{7070, 49983, 49999};
+
+/// True for a route of the server's own API, and for one of an agent's: /s/SANDBOX/7070/v1/... The page's origin does
+/// not lead to ports of programs in a sandbox, also not through the agent, whose list of ports it reads.
 bool is_for_page(const protocol::Target& target) {
   constexpr std::size_t kAgentParts = 5;
   constexpr std::string_view kApi = "v1";
@@ -46,7 +53,7 @@ bool is_for_page(const protocol::Target& target) {
   if (target.fault || parts.empty()) return false;
   if (parts[0] == kApi) return true;
   return parts.size() >= kAgentParts && parts[0] == "s" && parts[2] == kAgentPort && parts[3] == kApi &&
-         parts[4] != "ports";
+         (parts[4] != "ports" || parts.size() == kAgentParts);
 }
 
 HttpResponse problem(const HttpRequest& request, const Error& error) {
@@ -64,6 +71,10 @@ HttpResponse problem(const HttpRequest& request, const Error& error) {
 }
 
 }  // namespace
+
+std::string new_preview_domain() {
+  return "skiff-previews-" + serve::new_nonce() + ".localhost";
+}
 
 Console::Console(serve::Service* service, std::string key, std::string sandbox)
     : service_{service}, key_{std::move(key)}, sandbox_{std::move(sandbox)} {}
@@ -101,7 +112,23 @@ std::optional<HttpResponse> Console::own_answer(const HttpRequest& request) {
   return std::nullopt;
 }
 
+Task<bool> Console::answer_preview(protocol::HttpExchange& http) {
+  const auto destination = serve::destination_of(http.request(), service_->options().domain);
+  // check_host refuses the names of other consoles' previews, and names without a port.
+  if (!destination || !*destination || (*destination)->by != serve::NamedBy::host) co_return false;
+  if (std::ranges::find(kNotPreviewed, (*destination)->port) != kNotPreviewed.end()) co_return false;
+  // Only a preview's own link and cookie count here. Authorization is the program's own.
+  protocol::Headers& fields = http.request_headers();
+  for (const std::string_view name : kNotOfThePage) {
+    if (name != "Cookie" && name != "Authorization") fields.remove(name);
+  }
+  fields.remove("X-API-Key");
+  co_await service_->answer(http);
+  co_return true;
+}
+
 Task<> Console::answer(protocol::HttpExchange& http) {
+  if (co_await answer_preview(http)) co_return;
   protocol::Headers& always = http.extra_headers();
   always.set("Content-Security-Policy", kDataPolicy);
   always.set("Cross-Origin-Opener-Policy", "same-origin");

@@ -10,12 +10,18 @@
 
 namespace skiff::container::console {
 
+/// A domain for previews, below `localhost`. Nobody else knows it, and no browser takes its hosts for the same site as
+/// the page's (their registrable domains differ).
+[[nodiscard]] std::string new_preview_domain();
+
 /// The console's page in front of a server of sandboxes. It serves the page's files and the link to everyone who
-/// reaches it. Requests of the page pass on to the server with the API key, which never leaves this process; all other
-/// requests are refused. Reactor thread only.
+/// reaches it. Requests of the page pass on to the server with the API key, which never leaves this process. Previews
+/// of programs in sandboxes have hosts of their own, below another domain than the page. All other requests are
+/// refused. Reactor thread only.
 class Console {
  public:
-  /// `service` must outlive it. `key` is an API key of its. `sandbox` is what the link shows first; it may be empty.
+  /// `service` must outlive it, and has a domain of `new_preview_domain`. `key` is an API key of its. `sandbox` is what
+  /// the link shows first; it may be empty.
   Console(serve::Service* service, std::string key, std::string sandbox);
 
   /// The link that works once.
@@ -25,6 +31,8 @@ class Console {
   [[nodiscard]] Task<> answer(protocol::HttpExchange& http);
 
  private:
+  /// True if the request was for a preview, and is answered.
+  [[nodiscard]] Task<bool> answer_preview(protocol::HttpExchange& http);
   [[nodiscard]] protocol::HttpResponse open(const protocol::HttpRequest& request);
   /// The whole answer to a request that is not passed on.
   [[nodiscard]] std::optional<protocol::HttpResponse> own_answer(const protocol::HttpRequest& request);

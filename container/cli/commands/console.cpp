@@ -50,7 +50,9 @@ class ConsoleCommand final : public Invocation {
                            &host,
                            &key,
                            std::move(templates),
-                           {.is_local = is_of_this_machine(driver->name()), .for_own_pages = true}};
+                           {.domain = console::new_preview_domain(),
+                            .is_local = is_of_this_machine(driver->name()),
+                            .for_own_pages = true}};
     console::Console console{&service, key.text(), std::move(name)};
     ServerSignals signals{context};
     say("the console of " + driver->place() + "; this link works once, and Ctrl-C ends the console:");

@@ -229,7 +229,8 @@ Task<Result<HttpResponse>> create_preview(Call* call) {
     co_return fail(Errc::not_supported, "previews need a host name for each port: start this server with --domain");
   }
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
-  if (!is_made_id(sandbox.name)) {
+  // A server for its own pages has one tenant.
+  if (!options.for_own_pages && !is_made_id(sandbox.name)) {
     co_return fail(Errc::not_supported,
                    "previews need an id that the server has chosen: another tenant may use the same name");
   }

@@ -336,7 +336,9 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
       .probe_idle = options_.probe_idle,
       .ends = ends,
       .large_blocks = &large_blocks_,
-      .change_answer = options_.for_own_pages ? keep_to_content : keep_cookies_of_others,
+      // A host that names a port is an origin of its own, and not that of this server's pages.
+      .change_answer =
+          options_.for_own_pages && passage->destination.by != NamedBy::host ? keep_to_content : keep_cookies_of_others,
       .trailer_fields = [](Headers& trailers) { remove_credentials(trailers, false); },
       .upgraded = [this, ends, giver = passage->permission.giver](
                       protocol::Upgraded client,

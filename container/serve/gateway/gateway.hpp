@@ -79,7 +79,7 @@ struct GatewayOptions {
   /// are removed.
   bool behind_proxy = false;
   /// The clients are pages of this server's own origin. Their requests start no stopped sandbox, and an answer of a
-  /// sandbox sets no cookies of that origin and clears nothing of it.
+  /// sandbox sets no cookies of that origin and clears nothing of it. Hosts that name a port are other origins.
   bool for_own_pages = false;
   std::chrono::milliseconds connect_time{10'000};
   /// Longest time from the end of a request to the head of its answer, and for a reader of an upgraded connection that

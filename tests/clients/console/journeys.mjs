@@ -510,6 +510,49 @@ const journeys = {
     await page.getByText('Download failed').waitFor()
   },
 
+  async waits_for_a_port_and_opens_its_preview({ page, context }) {
+    up('demo')
+    const free = net.createServer()
+    await new Promise(resolve => free.listen(0, '127.0.0.1', resolve))
+    const wanted = free.address().port
+    await new Promise(resolve => free.close(resolve))
+    // It answers with the cookies that it gets, and its page runs a script.
+    fs.writeFileSync(path.join(ROOT, 'server.py'), `import http.server, sys
+class Shown(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Set-Cookie", "own=1")
+        self.end_headers()
+        self.wfile.write(b"<title>app</title><p>cookies: [%s]</p><p>referrer: [%s]</p><script>document.title = 'script ' + (opener === null)</script>"
+                         % ((self.headers["Cookie"] or "").encode(), (self.headers["Referer"] or "").encode()))
+    def log_message(self, *words):
+        pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Shown).serve_forever()
+`)
+    await opened(page)
+    await page.goto(`${origin}/#/sandboxes/demo`)
+    await page.getByRole('link', { name: 'Ports' }).click()
+    await page.getByLabel('Wait for port').fill(String(wanted))
+    await page.getByRole('button', { name: 'Wait', exact: true }).click()
+    await page.getByRole('listitem').filter({ hasText: String(wanted) }).getByText('nothing listens yet').waitFor()
+    void begin('exec', 'demo', '--', 'python3', 'server.py', String(wanted))
+    await page.getByText(`Port ${wanted} listens now.`).waitFor()
+    const [preview] = await Promise.all([context.waitForEvent('page'), page.getByRole('button', { name: `Open port ${wanted}` }).click()])
+    await preview.waitForFunction(() => document.title === 'script true')
+    await preview.getByText('cookies: []').waitFor()
+    await preview.getByText('referrer: []').waitFor()
+    assert.match(new URL(preview.url()).host, new RegExp(`^${wanted}-demo\\.skiff-previews-[0-9a-f]+\\.localhost:${port}$`))
+    assert.ok(!preview.url().includes('skiff-preview='), 'the link stays in the address')
+    await preview.reload()
+    await preview.getByText('cookies: [own=1]').waitFor()
+    // The program's page is another site than the console's.
+    assert.equal(await preview.evaluate(to => fetch(`${to}/v1/sandboxes`, { credentials: 'include' }).then(answer => answer.text()).catch(() => 'refused'), origin), 'refused')
+    await preview.close()
+    await page.getByRole('link', { name: new RegExp(`^${wanted}-demo`) }).waitFor()
+    await accessible(page, 'ports')
+  },
+
   async runs_no_script_of_a_sandbox({ page, context }) {
     up('demo')
     const script = 'window.isBroken = true; document.title = "broken"'

@@ -4,6 +4,7 @@ import http.server
 import json
 import subprocess
 import threading
+import urllib.parse
 
 import pytest
 
@@ -161,6 +162,35 @@ def test_other_credentials_lead_nowhere(skiff, console):
         assert console.script("GET", path).status == 404, path
     # Fields that name a sandbox are left out.
     assert console.script("GET", "/v1/me", E2b_Sandbox_Id="demo", E2b_Sandbox_Port="3000").json()["tenant"]
+
+
+def test_a_preview_is_another_site_with_its_own_link(skiff, console):
+    """Only its link opens a preview: not the page's cookie, and no other credential. Nor does its cookie open the page."""
+    skiff.up("demo")
+    console.open()
+    made = console.script("POST", "/v1/sandboxes/demo/previews", {"port": 1})
+    assert made.status == 201, made.body
+    link = urllib.parse.urlsplit(made.json()["url"])
+    assert link.hostname.startswith("1-demo.skiff-previews-") and link.port == console.port
+    assert link.hostname.split(".")[-2:] != console.name.split(".")[-2:], "a browser takes them for one site"
+    for path, headers in ("/", {}), ("/", {"Cookie": console.cookie}), ("/", {"X_API_Key": "e2b_" + "0" * 40}), ("/v1/me", {"Cookie": console.cookie}):
+        answer = console.ask("GET", path, Host=link.netloc, Sec_Fetch_Site="same-origin", Sec_Fetch_Dest="empty", **headers)
+        assert answer.status == 401, answer.body
+    opened = console.ask("GET", f"/?{link.query}", Host=link.netloc)
+    cookie = opened.headers["Set-Cookie"].split(";")[0]
+    assert "Domain" not in opened.headers["Set-Cookie"]
+    # Nothing listens on port 1.
+    assert console.ask("GET", "/", Host=link.netloc, Cookie=cookie).status == 502
+    assert console.script("GET", "/v1/me", Cookie=cookie).status == 401
+    for port in 7070, 49983, 49999:
+        own = console.script("POST", "/v1/sandboxes/demo/previews", {"port": port}).json()
+        if "url" not in own:
+            continue
+        link = urllib.parse.urlsplit(own["url"])
+        assert console.ask("GET", f"/?{link.query}", Host=link.netloc).status == 421
+    domain = link.hostname.partition(".")[2]
+    for host in domain, f"x.{domain}", f"0-demo.{domain}", f"x.1-demo.{domain}", "1-demo.skiff-previews-0.localhost":
+        assert console.ask("GET", "/", Host=f"{host}:{console.port}").status in (400, 421), host
 
 
 def test_every_answer_is_confined(skiff, console):

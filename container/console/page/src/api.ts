@@ -163,3 +163,36 @@ export function attachAddress(sandbox: string, id: string, from: number): string
   const origin = location.origin.replace(/^http/, "ws");
   return `${origin}${commandPath(sandbox, id)}/attach?from=${from}`;
 }
+
+export interface Port {
+  address: string;
+  port: number;
+  process?: string;
+  command?: string;
+}
+
+/** What listens in the sandbox, by port. */
+export async function listPorts(sandbox: string, signal: AbortSignal): Promise<Port[]> {
+  const answer = await ask("GET", `${agentPath(sandbox)}/ports`, undefined, signal);
+  const { items } = (await answer.json()) as { items: Port[] };
+  return items.sort((a, b) => a.port - b.port || a.address.localeCompare(b.address));
+}
+
+/** A link for this browser to a port. */
+export async function previewOf(sandbox: string, port: number): Promise<string> {
+  const answer = await ask("POST", `${sandboxPath(sandbox)}/previews`, { port });
+  const address = new URL(((await answer.json()) as { url: string }).url);
+  // The console may be behind a tunnel, with another port.
+  address.port = location.port;
+  return address.href;
+}
+
+export interface Stats {
+  cpu: { cores: number; limit_millis: number | null; used_ms: number | null };
+  memory: { used_bytes: number | null; limit_bytes: number | null };
+  pids: { used: number | null; limit: number | null };
+}
+
+export async function readStats(sandbox: string, signal: AbortSignal): Promise<Stats> {
+  return (await (await ask("GET", `${agentPath(sandbox)}/stats`, undefined, signal)).json()) as Stats;
+}

@@ -1,9 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { answerCommand, type Command, killCommand, listCommands, type Refusal, showCommand, TERMINAL_PREFIX } from "./api";
 import { Trouble } from "./messages";
-import { Screen } from "./screen";
+import { usePolled } from "./polled";
 import { age, span } from "./quantities";
+import { Screen } from "./screen";
 
 const BETWEEN_LOOKS = 1_500;
 const MOST_LOOKED_AT = 20;
@@ -105,32 +106,8 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
 
 /** The commands of a sandbox's default session, the newest first; terminals of the console have a view of their own. */
 export function Commands({ sandbox }: { sandbox: string }) {
-  const [all, setAll] = useState<Command[]>();
+  const { value: all, trouble, again } = usePolled(sandbox, BETWEEN_LOOKS, commandsOf);
   const [shown, setShown] = useState<string>();
-  const [trouble, setTrouble] = useState<string>();
-  const [looks, setLooks] = useState(0);
-
-  useEffect(() => {
-    let isGone = false;
-    let timer = 0;
-    const look = async () => {
-      try {
-        const found = await commandsOf(sandbox);
-        if (isGone) return;
-        setAll(found);
-        setTrouble(undefined);
-      } catch (error) {
-        if (!isGone) setTrouble((error as Refusal).message);
-      }
-      if (!isGone) timer = setTimeout(() => void look(), BETWEEN_LOOKS);
-    };
-    void look();
-    return () => {
-      isGone = true;
-      clearTimeout(timer);
-    };
-  }, [sandbox, looks]);
-
   const now = Date.now();
   const current = all?.find(({ id }) => id === shown);
   return (
@@ -159,7 +136,7 @@ export function Commands({ sandbox }: { sandbox: string }) {
         </ul>
       )}
       {all && all.length > 0 && !current && <p class="faint">Choose a command to see its output.</p>}
-      {current && <Details key={current.id} sandbox={sandbox} command={current} onLook={() => setLooks((count) => count + 1)} />}
+      {current && <Details key={current.id} sandbox={sandbox} command={current} onLook={again} />}
     </section>
   );
 }

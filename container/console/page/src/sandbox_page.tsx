@@ -4,15 +4,17 @@ import { Commands } from "./commands";
 import { Files } from "./files";
 import { State } from "./list";
 import { Notice } from "./messages";
+import { Ports } from "./ports";
 import type { Sandboxes } from "./sandboxes";
 import { Terminals } from "./terminals";
 
-export type View = "terminal" | "commands" | "files";
+export type View = "terminal" | "commands" | "files" | "ports";
 
 const VIEWS: [View, string][] = [
   ["terminal", "Terminal"],
   ["commands", "Commands"],
   ["files", "Files"],
+  ["ports", "Ports"],
 ];
 
 /** The view of this name; the terminal for any other name. */
@@ -75,6 +77,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "ports" && <Ports key={sandbox.uid ?? id} sandbox={id} />}
     </main>
   );
 }
