@@ -120,6 +120,7 @@ async function accessible(page, name) {
     await page.evaluate(axe)
     const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
     const told = violations.map(one => `${one.id}: ${one.nodes.map(node => `${node.html}\n    ${node.failureSummary}`).join('\n')}`)
+    if (told.length > 0) console.error(told.join('\n'))
     assert.deepEqual(told, [], `${name}, ${colorScheme}`)
     if (!process.env.PICTURES) continue
     for (const width of [1280, 360]) {
@@ -383,7 +384,7 @@ const journeys = {
     await item(/^empty/).click()
     await page.getByRole('textbox', { name: 'empty' }).fill('not empty')
     await page.keyboard.press('Control+s')
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved.', { exact: true }).waitFor()
     assert.equal(content('empty'), 'not empty')
     await page.getByRole('link', { name: 'Commands' }).click()
     await page.getByRole('link', { name: 'Files' }).click()
@@ -391,13 +392,13 @@ const journeys = {
     await item(/^main.py/).click()
     assert.equal(await text.inputValue(), 'one\n2\nneedle here\n')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved.', { exact: true }).waitFor()
     assert.equal(content('src/main.py'), 'one\n2\nneedle here\n')
     // The ends of lines stay what they are.
     await item(/^windows.txt/).click()
     await page.getByRole('textbox', { name: 'windows.txt' }).fill('a\nB\n')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved.', { exact: true }).waitFor()
     assert.equal(content('windows.txt'), 'a\r\nB\r\n')
     await item(/^binary/).click()
     await page.getByText('not a text').waitFor()
@@ -442,7 +443,7 @@ const journeys = {
     await page.getByRole('button', { name: 'Replace the file' }).click()
     await page.waitForFunction(() => document.querySelector('#theirs').value === 'theirs again\n')
     await page.getByRole('button', { name: 'Replace the file' }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved.', { exact: true }).waitFor()
     assert.equal(fs.readFileSync(file, 'utf8'), 'mine\n')
     await mine.fill('more of mine\n')
     fs.writeFileSync(file, 'theirs\n')
@@ -454,7 +455,7 @@ const journeys = {
     await save()
     await page.getByText('was deleted meanwhile').waitFor()
     await page.getByRole('button', { name: 'Write your text to a new file' }).click()
-    await page.getByText('Saved.').waitFor()
+    await page.getByText('Saved.', { exact: true }).waitFor()
     assert.equal(fs.readFileSync(file, 'utf8'), 'kept\n')
   },
 
@@ -551,6 +552,35 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Shown).serve_forever()
     await preview.close()
     await page.getByRole('link', { name: new RegExp(`^${wanted}-demo`) }).waitFor()
     await accessible(page, 'ports')
+  },
+
+  async plots_what_a_sandbox_uses({ page }) {
+    up('demo')
+    await opened(page)
+    await page.goto(`${origin}/#/sandboxes/demo`)
+    await page.getByRole('link', { name: 'Stats' }).click()
+    // Processes are known only to a control group.
+    for (const name of ['Processor', 'Memory']) await page.getByRole('img', { name: new RegExp(`^${name} over the last five minutes`) }).waitFor()
+    const points = () => page.evaluate(() => [...document.querySelectorAll('.values')].map(one => one.getAttribute('d').split(/[ML]/).length - 1))
+    await page.waitForFunction(() => document.querySelector('.values').getAttribute('d').includes('L'))
+    // Other views do not lose what was measured.
+    const before = await points()
+    await page.getByRole('link', { name: 'Commands' }).click()
+    await page.getByRole('link', { name: 'Stats' }).click()
+    await page.locator('.values').first().waitFor()
+    assert.ok((await points())[0] >= before[0])
+    await accessible(page, 'stats')
+    // Limits are lines: at their heights, within the plot.
+    await page.route('**/v1/stats', route => route.fulfill({ json: { cpu: { cores: 4, limit_millis: 500, used_ms: 10 },
+      memory: { used_bytes: 50 << 20, limit_bytes: 100 << 20 }, pids: { used: 10, limit: 1000000 } } }))
+    await page.getByRole('img', { name: /^Memory .*now 50.0 MiB.*limit 100 MiB$/ }).waitFor()
+    await page.getByRole('img', { name: /^Processes .*now 10 processes.*far above/ }).waitFor()
+    const at = await page.locator('.limit').evaluateAll(all => all.map(one => Number(one.getAttribute('y1'))))
+    assert.ok(at.length >= 1 && at.every(one => one >= 0 && one <= 80), at.join())
+    await page.unroute('**/v1/stats')
+    await page.route('**/v1/stats', route => route.fulfill({ json: { cpu: { cores: 4, limit_millis: null, used_ms: null },
+      memory: { used_bytes: 1 << 20, limit_bytes: null }, pids: { used: 3, limit: null } } }))
+    await page.getByRole('img', { name: /^Memory .*no limit/ }).waitFor()
   },
 
   async runs_no_script_of_a_sandbox({ page, context }) {

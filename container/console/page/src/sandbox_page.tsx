@@ -6,15 +6,17 @@ import { State } from "./list";
 import { Notice } from "./messages";
 import { Ports } from "./ports";
 import type { Sandboxes } from "./sandboxes";
+import { Stats } from "./stats";
 import { Terminals } from "./terminals";
 
-export type View = "terminal" | "commands" | "files" | "ports";
+export type View = "terminal" | "commands" | "files" | "ports" | "stats";
 
 const VIEWS: [View, string][] = [
   ["terminal", "Terminal"],
   ["commands", "Commands"],
   ["files", "Files"],
   ["ports", "Ports"],
+  ["stats", "Stats"],
 ];
 
 /** The view of this name; the terminal for any other name. */
@@ -78,6 +80,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "ports" && <Ports key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "stats" && <Stats key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
     </main>
   );
 }
