@@ -1,8 +1,10 @@
 import { FitAddon } from "@xterm/addon-fit";
+import { SearchAddon } from "@xterm/addon-search";
 import { type ITheme, Terminal } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Command, Refusal } from "./api";
+import { Find } from "./find";
 import { Trouble } from "./messages";
 import { CommandOutput } from "./output";
 
@@ -22,6 +24,11 @@ const DARK: ITheme = {
 };
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 const LEAVE = "F6";
+
+/** True for Ctrl-Shift and the letter. */
+function isShortcut(event: KeyboardEvent, letter: string): boolean {
+  return event.ctrlKey && event.shiftKey && event.key.toLowerCase() === letter;
+}
 
 /**
  * What the output of earlier asks the terminal was answered then: the terminal answers no query before the returned
@@ -69,6 +76,7 @@ interface ScreenProps {
 export function Screen(props: ScreenProps) {
   const { sandbox, command, label, readOnly = false } = props;
   const place = useRef<HTMLDivElement>(null);
+  const shown = useRef<{ terminal: Terminal; search: SearchAddon } | undefined>(undefined);
   const latest = useRef(props);
   latest.current = props;
   const [state, setState] = useState<"loading" | "live" | "cut" | "ended">("loading");
@@ -92,7 +100,10 @@ export function Screen(props: ScreenProps) {
       theme: isDark.matches ? DARK : LIGHT,
     });
     const fit = new FitAddon();
+    const search = new SearchAddon();
     terminal.loadAddon(fit);
+    terminal.loadAddon(search);
+    shown.current = { terminal, search };
     const becomesLive = answersNothing(terminal);
     terminal.open(element);
     terminal.textarea?.setAttribute("aria-label", label);
@@ -129,7 +140,12 @@ export function Screen(props: ScreenProps) {
         event.preventDefault();
         return false;
       }
-      const copies = event.ctrlKey && event.shiftKey && event.key.toLowerCase() === "c";
+      if (isShortcut(event, "f")) {
+        if (event.type === "keydown") element.parentElement?.querySelector<HTMLElement>(".find input")?.focus();
+        event.preventDefault();
+        return false;
+      }
+      const copies = isShortcut(event, "c");
       if (copies && event.type === "keydown" && terminal.hasSelection()) {
         void navigator.clipboard.writeText(terminal.getSelection());
         event.preventDefault();
@@ -149,6 +165,7 @@ export function Screen(props: ScreenProps) {
       isDark.removeEventListener("change", paint);
       resize.disconnect();
       output.close();
+      shown.current = undefined;
       terminal.dispose();
     };
   }, [sandbox, command, readOnly]);
@@ -157,6 +174,7 @@ export function Screen(props: ScreenProps) {
     <div class="screen">
       {trouble && <Trouble text={trouble.message} />}
       <div ref={place} class="glass" role="region" aria-label={label} />
+      <Find addon={() => shown.current?.search} onLeave={() => shown.current?.terminal.focus()} />
       <p class="connection" role="status">
         {state === "loading" && !trouble && "Loading the output…"}
         {state === "cut" && "The connection is cut. Connecting again; what you type is kept."}
