@@ -179,6 +179,7 @@ std::vector<Row> create_table() {
       {"files", with(pod_use, {&kProxyPut, &kProxyPatch, &kProxyDelete}),
        with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
       {"changes", {&kNone}, {&kNone}},
+      {"egress", {&kNone}, {&kNone}},
       {"apply", {&kNone}, {&kNone}},
       {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
