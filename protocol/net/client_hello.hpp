@@ -15,7 +15,7 @@ class ClientHelloReader {
   /// Longest message; today's browsers send 2 KiB.
   static constexpr std::size_t kLongest = 32 * 1024;
   /// Most bytes on the wire: records may have one byte each.
-  static constexpr std::size_t kMostBytes = 256 * 1024;
+  static constexpr std::size_t kMostBytes = 64 * 1024;
 
   enum class State : std::uint8_t { incomplete, complete, wrong };
 

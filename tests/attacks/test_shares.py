@@ -126,6 +126,7 @@ NOT_SHARED = {
     "container/serve/gateway/preview.cpp:kMostEndDigits": ONE_REQUEST,
     "container/serve/gateway/preview.cpp:kMostCookies": ONE_REQUEST,
     "runtime/api/paging.hpp:kMost": ONE_REQUEST,
+    "protocol/net/client_hello.hpp:kMostBytes": ONE_CLIENT,
 }
 # Directories in which a constant of such a name is of one request, unless it is named above.
 OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/server/connection.cpp:kMostEmptyLines",

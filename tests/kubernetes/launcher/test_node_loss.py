@@ -48,8 +48,8 @@ def make(skiff, namespace):
 def ended(skiff, name, cause):
     """The sandbox as `ps` shows it, once it has ended so and its Pod is gone."""
     def look():
-        one = skiff.json("ps", name)
         is_gone = skiff.namespace.cluster.api.find("pod", f"skiff-{name}", skiff.namespace.name) is None
+        one = skiff.json("ps", name)
         return one if is_gone and one["state"] == "failed" and (not cause or one["details"].get("ended_by") == cause) else None
     return until(look, 180, f"an end by {cause}", 0.2)
 
