@@ -37,8 +37,8 @@ struct AuditEntry {
   std::string detail = {};
 };
 
-/// What a sandbox's proxy has allowed and refused: a JSON object a line. What is refused has a file of its own, so it
-/// pushes nothing out that was allowed. It holds no bytes of the connections.
+/// The log of what a sandbox's proxy has allowed and refused: a JSON object a line. Refusals have a file of their own,
+/// so they push nothing out that was allowed. It holds no bytes of the connections.
 class Audit {
  public:
   /// Most bytes of each file; there are at most two of each kind.
