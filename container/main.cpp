@@ -21,6 +21,8 @@
 #include "container/cli/trace_run.hpp"
 #include "container/cluster/rbac.hpp"
 #include "container/drivers/box/enter.hpp"
+#include "container/egress/cluster/probe.hpp"
+#include "container/egress/cluster/serve_cluster.hpp"
 #include "container/egress/serve.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
@@ -93,6 +95,8 @@ int main(int argc, char** argv) {
   const std::span<const char* const> words{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
   // Its standard streams are sockets.
   if (egress::is_serve(words)) return egress::serve(words);
+  if (egress::is_serve_cluster(words)) return egress::serve_cluster(words);
+  if (egress::is_probe(words)) return egress::probe(words);
   hold_standard_streams();
   // libarchive takes names of files for text in this encoding.
   std::setlocale(LC_CTYPE, "C.UTF-8");

@@ -92,6 +92,9 @@ const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kCore, "configmaps", "create get list watch patch delete"},
                       {kNetworking, "networkpolicies", "create get"}};
 
+/// To read what the egress proxy has let through, in its own namespace.
+const Rights kEgressLog{{kCore, "pods", "list"}, {kCore, "pods/log", "get"}};
+
 // --- driver `claim` ---
 
 const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch delete"},
@@ -179,7 +182,7 @@ std::vector<Row> create_table() {
       {"files", with(pod_use, {&kProxyPut, &kProxyPatch, &kProxyDelete}),
        with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
       {"changes", {&kNone}, {&kNone}},
-      {"egress", {&kNone}, {&kNone}},
+      {"egress", with({&kPodFind}, {&kEgressLog}), {&kNone}},
       {"apply", {&kNone}, {&kNone}},
       {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},

@@ -11,8 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/small_file.hpp"
 
 namespace skiff::container::egress {
+
+namespace {
+
+constexpr std::size_t kLargestLog = std::size_t{16} << 20U;
+
+}  // namespace
 
 Result<> BoundedLog::open() {
   file_ = UniqueFd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600)};
@@ -47,11 +54,12 @@ Result<> BoundedLog::append(std::string_view line) {
   return std::unexpected{system_error(error, "write to \"" + path_.string() + "\"")};
 }
 
-Audit::Audit(const std::filesystem::path& directory, std::string sandbox, std::uint64_t most)
-    : sandbox_{std::move(sandbox)}, allowed_{directory / kAllowedFile, most}, denied_{directory / kDeniedFile, most} {}
-
-std::string Audit::line(const AuditEntry& entry) const {
-  nlohmann::ordered_json value{{"time", rfc3339(wall_now())}, {"sandbox", sandbox_}, {"verdict", entry.verdict}};
+std::string audit_line(const AuditSubject& who, const AuditEntry& entry) {
+  nlohmann::ordered_json value{{"time", rfc3339(wall_now())}};
+  if (!who.sandbox.empty()) value["sandbox"] = who.sandbox;
+  if (!who.id.empty()) value["id"] = who.id;
+  if (!who.pod.empty()) value["pod"] = who.pod;
+  value["verdict"] = entry.verdict;
   if (!entry.code.empty()) value["code"] = entry.code;
   if (!entry.host.empty()) {
     value["host"] = entry.host;
@@ -62,12 +70,33 @@ std::string Audit::line(const AuditEntry& entry) const {
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-bool Audit::allow(const AuditEntry& entry) {
-  return allowed_.append(line(entry)).has_value();
+FileAudit::FileAudit(const std::filesystem::path& directory, std::string sandbox, std::uint64_t most)
+    : who_{.sandbox = std::move(sandbox)},
+      allowed_{directory / kAllowedFile, most},
+      denied_{directory / kDeniedFile, most} {}
+
+bool FileAudit::allow(const AuditEntry& entry) {
+  return allowed_.append(audit_line(who_, entry)).has_value();
 }
 
-void Audit::deny(const AuditEntry& entry) {
-  if (auto done = denied_.append(line(entry)); !done) std::fprintf(stderr, "skiff: %s\n", done.error().message.c_str());
+void FileAudit::deny(const AuditEntry& entry) {
+  if (auto done = denied_.append(audit_line(who_, entry)); !done) {
+    std::fprintf(stderr, "skiff: %s\n", done.error().message.c_str());
+  }
+}
+
+Result<std::string> read_audit(const std::filesystem::path& directory) {
+  std::string lines;
+  for (const std::string_view name : {FileAudit::kAllowedFile, FileAudit::kDeniedFile}) {
+    const std::string newer = directory / name;
+    for (const std::string& file : {newer + ".1", newer}) {
+      std::error_code ignored;
+      if (!std::filesystem::exists(file, ignored)) continue;
+      SKIFF_TRY(const auto text, read_small_file(file, kLargestLog));
+      lines += text;
+    }
+  }
+  return lines;
 }
 
 }  // namespace skiff::container::egress

@@ -37,27 +37,46 @@ struct AuditEntry {
   std::string detail = {};
 };
 
-/// The log of what a sandbox's proxy has allowed and refused: a JSON object a line. Refusals have a file of their own,
-/// so they push nothing out that was allowed. It holds no bytes of the connections.
+/// The sandbox that a line is about.
+struct AuditSubject {
+  std::string sandbox;   ///< its name
+  std::string id = {};   ///< of a Pod's: the sandbox id
+  std::string pod = {};  ///< of a Pod's
+};
+
+/// A line of the log: a JSON object, with the end of the line. It holds no bytes of the connections.
+[[nodiscard]] std::string audit_line(const AuditSubject& who, const AuditEntry& entry);
+
+/// The log of what a sandbox's proxy has allowed and refused.
 class Audit {
+ public:
+  virtual ~Audit() = default;
+
+  /// False if it could not be written: then it must not pass.
+  [[nodiscard]] virtual bool allow(const AuditEntry& entry) = 0;
+  virtual void deny(const AuditEntry& entry) = 0;
+};
+
+/// The log as files. Refusals have a file of their own, so they push nothing out that was allowed.
+class FileAudit final : public Audit {
  public:
   /// Most bytes of each file; there are at most two of each kind.
   static constexpr std::uint64_t kMost = std::uint64_t{4} << 20U;
   static constexpr std::string_view kAllowedFile = "egress.log";
   static constexpr std::string_view kDeniedFile = "egress-denied.log";
 
-  Audit(const std::filesystem::path& directory, std::string sandbox, std::uint64_t most = kMost);
+  FileAudit(const std::filesystem::path& directory, std::string sandbox, std::uint64_t most = kMost);
 
-  /// False if it could not be written: then it must not pass.
-  [[nodiscard]] bool allow(const AuditEntry& entry);
-  void deny(const AuditEntry& entry);
+  [[nodiscard]] bool allow(const AuditEntry& entry) override;
+  void deny(const AuditEntry& entry) override;
 
  private:
-  [[nodiscard]] std::string line(const AuditEntry& entry) const;
-
-  std::string sandbox_;
+  AuditSubject who_;
   BoundedLog allowed_;
   BoundedLog denied_;
 };
+
+/// The lines in those files, and in the older ones beside them.
+[[nodiscard]] Result<std::string> read_audit(const std::filesystem::path& directory);
 
 }  // namespace skiff::container::egress

@@ -19,6 +19,8 @@ std::string_view reason_phrase(unsigned status) {
       return "Forbidden";
     case 405:
       return "Method Not Allowed";
+    case 407:
+      return "Proxy Authentication Required";
     case 408:
       return "Request Timeout";
     case 429:

@@ -90,7 +90,7 @@ void Proxy::serve(UniqueFd socket) {
   tasks_.spawn("egress connection", run(this, protocol::Stream{executor_, std::move(socket), "sandbox"}));
 }
 
-std::size_t Proxy::replace(Policy policy) {
+std::size_t Proxy::replace(std::optional<Policy> policy) {
   policy_ = std::move(policy);
   std::size_t count = 0;
   for (Passage* passage : passages_) {

@@ -45,8 +45,8 @@ class Proxy {
   /// Serves a connection of the sandbox.
   void serve(UniqueFd socket);
   /// Judges by this policy from now on. Connections that it does not allow are cut, also while they are being made.
-  /// Returns how many. Before the first call everything is refused.
-  std::size_t replace(Policy policy);
+  /// Returns how many. Before the first call, and without a policy, everything is refused.
+  std::size_t replace(std::optional<Policy> policy);
   /// Ends all connections.
   [[nodiscard]] Task<> stop();
 

@@ -111,7 +111,7 @@ int serve(std::span<const char* const> arguments) {
   if (!listener) return failed(listener.error().message);
   auto control = take(executor, STDOUT_FILENO);
   if (!control) return failed(control.error().message);
-  Audit audit{directory, name};
+  FileAudit audit{directory, name};
   const auto pool = std::make_shared<BlockingPool>("skiff-names", kLookUps);
   Proxy proxy{executor,
               {.sandbox = name, .resolve = net::system_resolver(pool), .is_public = is_public_now, .audit = &audit}};

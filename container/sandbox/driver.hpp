@@ -141,8 +141,15 @@ class Driver {
   /// none, or a rule is wrong.
   [[nodiscard]] virtual Task<Result<EgressState>> set_egress(std::string /*name*/, std::vector<std::string> /*rules*/) {
     co_return fail(Errc::not_supported, "the driver " + std::string{name()} +
-                                            " has no egress by name in this version: --driver box with --egress HOST "
-                                            "does");
+                                            " has no egress by name in this version: --driver box and --driver pod "
+                                            "with --egress HOST do");
+  }
+
+  /// What a sandbox with `--egress` has reached, and what was refused: JSON objects, each a line, in no order. Errors
+  /// as of `set_egress`.
+  [[nodiscard]] virtual Task<Result<std::string>> egress_log(std::string name) {
+    SKIFF_CO_TRY_VOID(co_await set_egress(std::move(name), {}));
+    co_return std::string{};
   }
 
   /// The directory of this machine that it writes over (`--mount DIR`), whether it runs or not. `not_supported`:

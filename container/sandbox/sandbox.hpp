@@ -42,7 +42,7 @@ struct SandboxSpec {
   /// DIR[:ro]: a directory of this machine, for the driver box. It is not in JSON: clients of a server must not name
   /// directories of the server's machine.
   std::string mount = {};
-  std::vector<std::string> egress = {};   ///< names that a box may reach; empty: it has no egress by name
+  std::vector<std::string> egress = {};   ///< names that it may reach; empty: it has no egress by name
   std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
   bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
   /// The caller has chosen `pod.memory`, `pod.cpu`, `pod.disk`.
@@ -135,11 +135,9 @@ struct Sandbox {
 /// The error for a sandbox that does not run, with the remedy: `sandbox_not_running`.
 [[nodiscard]] Error not_running(const Sandbox& sandbox);
 
-/// The egress by name of a sandbox: its rules, and the files of what was allowed and refused.
+/// The egress by name of a sandbox.
 struct EgressState {
   std::vector<std::string> rules;
-  std::string allowed_log;
-  std::string denied_log;
 };
 
 /// A directory of this machine that a sandbox sees with a layer above it: what the sandbox changes goes into the layer,

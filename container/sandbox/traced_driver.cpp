@@ -100,6 +100,7 @@ class TracedDriver final : public Driver {
     Span span = begin("change sandbox egress", name);
     return spanning(std::move(span), driver_->set_egress(std::move(name), std::move(rules)));
   }
+  Task<Result<std::string>> egress_log(std::string name) override { return driver_->egress_log(std::move(name)); }
   Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override {
     Span span = begin("plan sandbox", spec.name);
     return spanning(std::move(span), driver_->manifest(std::move(spec), to_be_applied));

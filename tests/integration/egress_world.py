@@ -1,7 +1,7 @@
 """An internet with names, for boxes with egress by name: the laptop of laptop.py, with a name server that knows `NAMES`, and servers
 of TLS that say which name they were asked for.
 
-Run as a program: `egress_world.py names TABLE LOG` is the name server, `egress_world.py origin CERTIFICATE LOG` the servers."""
+Run as a program: `egress_world.py names TABLE LOG [ADDRESS]` is the name server, `egress_world.py origin CERTIFICATE LOG` the servers."""
 
 import contextlib
 import json
@@ -35,9 +35,7 @@ class World:
         for log in (self.queries, self.seen_log):
             log.touch()
         (folder / "resolv.conf").write_text(f"nameserver {SERVER}\nsearch corp.example.com\noptions timeout:1 attempts:1\n")
-        certificate = folder / "origin.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=origin",
-                        "-keyout", certificate.with_suffix(".key"), "-out", certificate, "-days", "1"], check=True, capture_output=True)
+        certificate = make_certificate(folder)
         self.servers = [self._start(one.laptop, "names", self.table, self.queries),
                         self._start(one.internet, "origin", certificate, self.seen_log)]
 
@@ -60,6 +58,14 @@ class World:
             one.communicate()
 
 
+def make_certificate(folder):
+    """A certificate of the servers that nobody knows, with its key beside it."""
+    certificate = folder / "origin.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=origin",
+                    "-keyout", certificate.with_suffix(".key"), "-out", certificate, "-days", "1"], check=True, capture_output=True)
+    return certificate
+
+
 @contextlib.contextmanager
 def world(folder):
     with laptop.laptop(folder, tun=False) as one:
@@ -78,10 +84,10 @@ def name_in(query):
     return ".".join(labels).lower(), struct.unpack(">H", query[at + 1:at + 3])[0], query[12:at + 5]
 
 
-def serve_names(table, log):
+def serve_names(table, log, address=SERVER):
     known = json.loads(pathlib.Path(table).read_text())
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind((SERVER, 53))
+    server.bind((address, 53))
     print("ready", flush=True)
     while True:
         query, peer = server.recvfrom(4096)

@@ -71,8 +71,8 @@ std::vector<Setting> SpecFlags::rows() {
       {.flag = "egress",
        .target = setting::List{&egress_},
        .value = "HOST[:PORT]",
-       .help = "Name that a sandbox of the driver box may reach by HTTPS, through a proxy; *.example.com is every name "
-               "below example.com. Without a port: 443."},
+       .help = "Name that a sandbox of the drivers box and pod may reach by HTTPS, through a proxy; *.example.com is "
+               "every name below example.com. Without a port: 443. A cluster needs `skiff egress install`."},
       {.flag = "pids",
        .target = setting::Count{&pids_, 0, 4'194'304},
        .value = "N",

@@ -113,6 +113,11 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
     dialects += dialect_setting(name, "[::]", PortNumbers::known);
   }
   if (!dialects.empty()) merged["SKIFF_DIALECT"] = std::move(dialects);
+  if (!spec.egress.empty()) {
+    merged["SKIFF_EGRESS"] = context.egress.proxy;
+    merged["SKIFF_EGRESS_CANARY"] = context.egress.canary;
+    merged["SKIFF_EGRESS_TOKEN"] = context.egress.token;
+  }
   if (spec.lease.ttl) merged["SKIFF_TTL"] = std::to_string(spec.lease.ttl->count());
   if (spec.lease.idle_ttl) merged["SKIFF_IDLE_TTL"] = std::to_string(spec.lease.idle_ttl->count());
   json list = json::array();
@@ -246,6 +251,11 @@ Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context
             {"securityContext", std::move(security)},
             {"volumes", std::move(mounts.volumes)},
             {"containers", json::array({std::move(container)})}};
+  if (!spec.egress.empty()) {
+    // The proxy looks names up. Nobody answers at this address.
+    made["dnsPolicy"] = "None";
+    made["dnsConfig"] = {{"nameservers", json::array({"127.0.0.1"})}};
+  }
   if (pod.inject) {
     json bring{{"name", "skiff"},
                {"image", pod.agent_image},
@@ -330,12 +340,13 @@ Result<Object> create_pod(const SandboxSpec& spec, const ManifestContext& contex
   Object pod = create_of(kube::kPods, spec, context, context.prefix + spec.name, "sandbox");
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
-  if (const std::string kind = network_label(spec.pod); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
+  if (const std::string kind = network_label(spec); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
   // No controller creates the Pod again if its node is removed, so ask cluster-autoscaler and Karpenter to keep the
   // node.
   pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
+  if (!spec.egress.empty()) pod.json["metadata"]["annotations"][kEgressAnnotation] = json(spec.egress).dump();
   pod.json["spec"] = std::move(made);
   return pod;
 }
@@ -410,9 +421,14 @@ std::string network_label(const PodOptions& options) {
   return is_usual ? options.network : std::string{kOwnPolicy};
 }
 
+std::string network_label(const SandboxSpec& spec) {
+  return spec.egress.empty() ? network_label(spec.pod) : std::string{kEgressNetwork};
+}
+
 Result<std::optional<Object>> create_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
-  const std::string kind = network_label(spec.pod);
+  const std::string kind = network_label(spec);
   if (kind.empty()) return std::nullopt;
+  if (kind == kEgressNetwork) return egress_fence(context.namespace_name, context.prefix);
   SKIFF_TRY(auto cidrs, parse_network(spec.pod.network));
   Object policy;
   json selected;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "container/cluster/egress/objects.hpp"
 #include "container/kube/objects/object.hpp"
 #include "container/sandbox/pod_options.hpp"
 #include "container/sandbox/sandbox.hpp"
@@ -21,6 +22,7 @@ struct ManifestContext {
   std::string prefix = "skiff-";
   std::string sandbox_id = {};
   std::string public_key = {};  ///< PEM; agents accept tokens that its private half has signed
+  EgressAccess egress = {};     ///< for a spec with `egress`
   bool assigns_ids = false;     ///< the namespace chooses uid and gid (OpenShift): leave them out
 };
 
@@ -48,6 +50,8 @@ inline constexpr std::string_view kOwnPolicy = "own";
 [[nodiscard]] std::string own_policy_name(const SandboxSpec& spec, const std::string& prefix);
 /// The value of the label by which a policy selects the Pod: the kind, `kOwnPolicy`, or "".
 [[nodiscard]] std::string network_label(const PodOptions& options);
+/// Also `kEgressNetwork`, for a sandbox with egress by name.
+[[nodiscard]] std::string network_label(const SandboxSpec& spec);
 /// The namespace of a sandbox with `namespace_per_sandbox`.
 [[nodiscard]] kube::Object create_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> create_quota(const SandboxSpec& spec, const ManifestContext& context);

@@ -470,7 +470,6 @@ Task<Result<EgressState>> BoxDriver::set_egress(std::string name, std::vector<st
   SKIFF_CO_TRY_VOID(records().load(name));
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records().lock_file(), name, kRecordPatience));
   SKIFF_CO_TRY(auto record, records().load(name));
-  const auto directory = records().directory(name);
   if (record.egress.empty()) {
     co_return fail(Errc::invalid_field,
                    "\"" + name + "\" has no egress by name: skiff up --egress HOST creates a sandbox that has", "name");
@@ -478,9 +477,12 @@ Task<Result<EgressState>> BoxDriver::set_egress(std::string name, std::vector<st
   if (!rules.empty()) {
     SKIFF_CO_TRY(record, co_await box::change_egress(record, &records(), std::move(rules)));
   }
-  co_return EgressState{.rules = record.egress,
-                        .allowed_log = directory / egress::Audit::kAllowedFile,
-                        .denied_log = directory / egress::Audit::kDeniedFile};
+  co_return EgressState{.rules = record.egress};
+}
+
+Task<Result<std::string>> BoxDriver::egress_log(std::string name) {
+  SKIFF_CO_TRY_VOID(co_await set_egress(name, {}));
+  co_return egress::read_audit(records().directory(name));
 }
 
 Task<Result<PodOptions>> BoxDriver::set_network(std::string, std::string, std::vector<std::string>) {

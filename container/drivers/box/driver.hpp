@@ -30,6 +30,7 @@ class BoxDriver final : public HostDriver {
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
   [[nodiscard]] Task<Result<EgressState>> set_egress(std::string name, std::vector<std::string> rules) override;
+  [[nodiscard]] Task<Result<std::string>> egress_log(std::string name) override;
   [[nodiscard]] Task<Result<MountedLayer>> layer(std::string name) override;
   [[nodiscard]] Task<> close() override;
 

@@ -12,6 +12,7 @@
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
+#include "container/drivers/pods/egress/egress.hpp"
 #include "container/drivers/pods/remove.hpp"
 
 namespace skiff::container {
@@ -78,6 +79,7 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
   if (!spec->pod.template_name.empty()) {
     co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
   }
+  SKIFF_CO_TRY_VOID(co_await check_egress(cluster, spec));
   const std::string object_name = cluster->object_name(spec->name);
   if (service_name(object_name).size() > kLongestObjectName) {
     co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
@@ -125,6 +127,9 @@ Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std:
   SKIFF_CO_TRY(auto key, co_await cluster->signing_key(true));
   SKIFF_CO_TRY(auto public_key, key.public_pem());
   context.public_key = std::move(public_key);
+  if (!record.spec.egress.empty()) {
+    SKIFF_CO_TRY(context.egress, co_await egress_access(cluster, std::move(key), record.id));
+  }
   SKIFF_CO_TRY(auto pod, create_pod(record.spec, context));
   SKIFF_CO_TRY_VOID(co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr));
   std::optional<Object> service;

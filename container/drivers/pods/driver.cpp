@@ -15,6 +15,7 @@
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
 #include "container/drivers/pods/create.hpp"
+#include "container/drivers/pods/egress/egress.hpp"
 #include "container/drivers/pods/network.hpp"
 #include "container/drivers/pods/objects.hpp"
 #include "container/drivers/pods/remove.hpp"
@@ -152,6 +153,10 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
+  if (!spec.egress.empty()) {
+    co_return fail(Errc::not_supported, "a manifest cannot have the credential of egress by name: use skiff up",
+                   "--egress");
+  }
   SKIFF_CO_TRY(auto context, co_await prepare(&spec));
   context.assigns_ids = co_await cluster_->assigns_ids();
   auto key = co_await cluster_->signing_key(to_be_applied);
@@ -338,7 +343,22 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     co_return fail(Errc::invalid_field, "\"" + name + "\" belongs to `skiff run`: its network cannot be changed",
                    "name");
   if (network.empty() && allow.empty()) co_return known.record->spec.pod;
+  if (!known.record->spec.egress.empty()) {
+    co_return fail(Errc::invalid_field,
+                   "\"" + name + "\" has egress by name, which stays closed: change its names with --egress",
+                   "--network");
+  }
   co_return co_await change_network(cluster_, std::move(known), std::move(network), std::move(allow));
+}
+
+Task<Result<EgressState>> PodDriver::set_egress(std::string name, std::vector<std::string> rules) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
+  co_return co_await change_egress(cluster_, std::move(known), std::move(rules));
+}
+
+Task<Result<std::string>> PodDriver::egress_log(std::string name) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
+  co_return co_await read_egress_log(cluster_, std::move(known));
 }
 
 Task<std::vector<Check>> PodDriver::examine() {

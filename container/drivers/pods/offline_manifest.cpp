@@ -11,6 +11,10 @@ namespace skiff::container {
 
 Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const OfflineContext& context) {
   SKIFF_TRY_VOID(check_name(spec.name));
+  if (!spec.egress.empty()) {
+    return fail(Errc::not_supported, "a manifest cannot have the credential of egress by name: use skiff up",
+                "--egress");
+  }
   SKIFF_TRY_VOID(check_size(spec));
   SKIFF_TRY_VOID(labels::check_user_labels(spec.labels));
   SKIFF_TRY_VOID(check_pod_options(spec.pod));

@@ -1,5 +1,6 @@
 #include "container/drivers/pods/remove.hpp"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,17 @@ PodRecord record_of(const KnownPod& known) {
   record.namespace_name = known.config_map->namespace_name();
   record.pod = known.config_map->name();
   return record;
+}
+
+/// A Pod's processes may run on for a moment after it is deleted without a grace period, but the fence around their
+/// network goes with its address. So a sandbox with egress by name is gone when its node says that it has ended.
+Removal within_the_fence(const KnownPod& known, Removal how) {
+  const bool is_fenced = (known.record && !known.record->spec.egress.empty()) ||
+                         (known.pod && known.pod->label(labels::kNetwork) == kEgressNetwork);
+  if (!is_fenced || !how.force) return how;
+  how.force = false;
+  how.grace = std::chrono::seconds{1};
+  return how;
 }
 
 struct PodRef {
@@ -208,6 +220,7 @@ Task<Result<>> remove_rest(Cluster* cluster, kube::Resource resource, std::strin
 }  // namespace
 
 Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
+  how = within_the_fence(*known, std::move(how));
   PodRef pod = pod_of(*cluster, *known);
   Departure departure{.namespace_name = pod.namespace_name, .id = pod.id};
   std::vector<Task<Result<>>> parts;
@@ -218,6 +231,7 @@ Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Remo
 }
 
 Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
+  how = within_the_fence(*known, std::move(how));
   PodRef pod = pod_of(*cluster, *known);
   Departure departure{.namespace_name = pod.namespace_name, .id = pod.id};
   if (!known->config_map) {

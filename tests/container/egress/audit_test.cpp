@@ -27,7 +27,7 @@ class AuditTest : public testing::Test {
 };
 
 TEST_F(AuditTest, WritesLines) {
-  Audit audit{folder_, "demo"};
+  FileAudit audit{folder_, "demo"};
   EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "pypi.org", .port = 443, .address = "8.8.8.8"}));
   audit.deny({.verdict = "denied", .code = "bad_target", .detail = "a\nb\xFF"});
   const auto line = nlohmann::json::parse(text("egress.log"));
@@ -46,7 +46,7 @@ TEST_F(AuditTest, WritesLines) {
 
 TEST_F(AuditTest, IsBoundedAndKeepsTheNewest) {
   constexpr std::uint64_t kSmall = 1000;
-  Audit audit{folder_, "demo", kSmall};
+  FileAudit audit{folder_, "demo", kSmall};
   EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "kept.org", .port = 443}));
   for (int i = 0; i < 100; ++i) audit.deny({.verdict = "denied", .host = "h" + std::to_string(i) + ".org", .port = 1});
   EXPECT_LE(text("egress-denied.log").size() + text("egress-denied.log.1").size(), 2 * kSmall);
@@ -55,7 +55,7 @@ TEST_F(AuditTest, IsBoundedAndKeepsTheNewest) {
 }
 
 TEST_F(AuditTest, BeginsAnotherFileWhenItsOwnWasRemoved) {
-  Audit audit{folder_, "demo"};
+  FileAudit audit{folder_, "demo"};
   EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "before.org", .port = 443}));
   ASSERT_TRUE(std::filesystem::remove(folder_ / "egress.log"));
   EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "after.org", .port = 443}));
@@ -63,7 +63,7 @@ TEST_F(AuditTest, BeginsAnotherFileWhenItsOwnWasRemoved) {
 }
 
 TEST_F(AuditTest, SaysThatItCannotBeWritten) {
-  Audit audit{folder_ / "absent", "demo"};
+  FileAudit audit{folder_ / "absent", "demo"};
   EXPECT_FALSE(audit.allow({.verdict = "allowed"}));
   std::filesystem::create_directory(folder_ / "absent");
   EXPECT_TRUE(audit.allow({.verdict = "allowed"}));

@@ -15,6 +15,7 @@
 #include "container/cli/output/output.hpp"
 #include "container/cli/serve_checks.hpp"
 #include "container/cluster/checks.hpp"
+#include "container/cluster/egress/trial.hpp"
 #include "container/net/resolver.hpp"
 #include "container/sandbox/agent_checks.hpp"
 #include "container/serve/gateway/destination.hpp"
@@ -27,25 +28,30 @@ constexpr std::size_t kMostAuthorities = std::size_t{1} << 20U;
 class Doctor final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "agent-image",
-             .environment = "SKIFF_AGENT_IMAGE",
-             .target = setting::Text{&agent_image_},
-             .value = "IMAGE",
-             .help = "Image that contains skiffd, as `up` would use it."},
-            {.flag = "serve",
-             .target = setting::Switch{&serve_},
-             .help = "Check what `skiff serve` needs instead: API keys, permissions in the tenants' namespaces, and "
-                     "with --url whether it answers."},
-            {.flag = "domain",
-             .environment = "SKIFF_SERVE_DOMAIN",
-             .target = setting::Text{&domain_},
-             .value = "DOMAIN",
-             .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."},
-            {.flag = "apparmor",
-             .target = setting::Switch{&apparmor_},
-             .help = "Check nothing, and print an AppArmor profile that permits skiff to make boxes, for systems that "
-                     "let other programs have no user namespaces. It is refused for a skiff that others than root can "
-                     "replace."}};
+    return {
+        {.flag = "agent-image",
+         .environment = "SKIFF_AGENT_IMAGE",
+         .target = setting::Text{&agent_image_},
+         .value = "IMAGE",
+         .help = "Image that contains skiffd, as `up` would use it."},
+        {.flag = "serve",
+         .target = setting::Switch{&serve_},
+         .help = "Check what `skiff serve` needs instead: API keys, permissions in the tenants' namespaces, and "
+                 "with --url whether it answers."},
+        {.flag = "domain",
+         .environment = "SKIFF_SERVE_DOMAIN",
+         .target = setting::Text{&domain_},
+         .value = "DOMAIN",
+         .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."},
+        {.flag = "egress",
+         .target = setting::Switch{&egress_},
+         .help = "Check instead whether the cluster keeps sandboxes with egress by name to their proxy: two Pods try "
+                 "it, one with the fence and one without."},
+        {.flag = "apparmor",
+         .target = setting::Switch{&apparmor_},
+         .help = "Check nothing, and print an AppArmor profile that permits skiff to make boxes, for systems that "
+                 "let other programs have no user namespaces. It is refused for a skiff that others than root can "
+                 "replace."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -56,7 +62,9 @@ class Doctor final : public Invocation {
     context.set_agent_image(agent_image_);
     if (serve_) context.set_examines_url();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
-    auto looked = serve_ ? examine_serve(&context, driver) : examine_driver(&context, driver);
+    auto looked = serve_    ? examine_serve(&context, driver)
+                  : egress_ ? examine_egress(&context)
+                            : examine_driver(&context, driver);
     SKIFF_CO_TRY(auto checks, co_await std::move(looked));
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{driver->name()}}};
@@ -88,6 +96,11 @@ class Doctor final : public Invocation {
     SKIFF_TRY(auto profile, apparmor_profile(program));
     SKIFF_TRY_VOID(print(profile));
     return 0;
+  }
+
+  static Task<Result<std::vector<Check>>> examine_egress(Context* context) {
+    SKIFF_CO_TRY(auto cluster, context->cluster());
+    co_return co_await try_egress(cluster);
   }
 
   static Task<Result<std::vector<Check>>> examine_driver(Context* context, Driver* driver) {
@@ -133,6 +146,7 @@ class Doctor final : public Invocation {
   std::string agent_image_;
   std::string domain_;
   bool serve_ = false;
+  bool egress_ = false;
   bool apparmor_ = false;
 };
 

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "base/small_file.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output/output.hpp"
@@ -16,31 +15,24 @@
 namespace skiff::container {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20U;
-
 std::string text_of(const nlohmann::json& line, const char* member) {
   const auto found = line.find(member);
   return found != line.end() && found->is_string() ? printable(found->get<std::string>()) : std::string{};
 }
 
-/// Adds the lines of a log and of the older file beside it. A file that is not there has none.
-Result<> add_lines(const std::string& path, std::multimap<std::string, nlohmann::json>& all) {
-  for (const std::string& file : {path + ".1", path}) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) continue;
-    SKIFF_TRY(const auto text, read_small_file(file, kLargestFile));
-    std::string_view rest{text};
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      auto line = nlohmann::json::parse(rest.substr(0, end), nullptr, false);
-      if (line.is_object()) {
-        std::string time = text_of(line, "time");
-        all.emplace(std::move(time), std::move(line));
-      }
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+/// The lines by their time.
+std::multimap<std::string, nlohmann::json> lines_of(std::string_view text, bool only_denied) {
+  std::multimap<std::string, nlohmann::json> all;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    auto line = nlohmann::json::parse(text.substr(0, end), nullptr, false);
+    if (line.is_object() && !(only_denied && text_of(line, "verdict") == "allowed")) {
+      std::string time = text_of(line, "time");
+      all.emplace(std::move(time), std::move(line));
     }
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return {};
+  return all;
 }
 
 class EgressLog final : public Invocation {
@@ -51,10 +43,8 @@ class EgressLog final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto driver, co_await context.driver());
-    SKIFF_CO_TRY(const auto state, co_await driver->set_egress(arguments.words.at(0), {}));
-    std::multimap<std::string, nlohmann::json> lines;  // by time
-    if (!denied_) SKIFF_CO_TRY_VOID(add_lines(state.allowed_log, lines));
-    SKIFF_CO_TRY_VOID(add_lines(state.denied_log, lines));
+    SKIFF_CO_TRY(const auto text, co_await driver->egress_log(arguments.words.at(0)));
+    auto lines = lines_of(text, denied_);
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"TIME", "VERDICT", "HOST", "WHY"}};
     std::string names;
@@ -86,7 +76,7 @@ Command egress_log_command() {
       .summary = "show what a sandbox with --egress has reached, and what was refused",
       .text =
           "Each connection of the sandbox's egress proxy is a line, with the rule's host or the reason. The newest\n"
-          "lines are kept: up to 8 MiB of each kind.\n"
+          "lines are kept: up to 8 MiB of each kind. In a cluster they are those that the proxy's Pods still have.\n"
           "\n"
           "  skiff egress log demo --denied",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}},

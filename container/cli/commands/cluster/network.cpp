@@ -26,7 +26,7 @@ class Network final : public Invocation {
             {.flag = "egress",
              .target = setting::List{&egress_},
              .value = "HOST[:PORT]",
-             .help = "Names that a sandbox of the driver box may reach from now on, in place of those of "
+             .help = "Names that a sandbox may reach from now on, in place of those of "
                      "`skiff up --egress`. Connections to others are cut.",
              .shown_default = "as it was"},
             dry_run_.row("Only print the policy as it would be.")};
@@ -37,10 +37,15 @@ class Network final : public Invocation {
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     const bool changes = !dry_run_.is_wanted();
     const bool names_addresses = !network_.empty() || !allow_.empty();
-    if (!egress_.empty() || (!names_addresses && driver->name() == "box")) {
-      if (names_addresses) {
-        co_return fail(Errc::invalid_field, "--egress is for boxes: omit --network and --allow", "--egress");
-      }
+    if (!egress_.empty() && names_addresses) {
+      co_return fail(Errc::invalid_field, "--egress names all that it may reach: omit --network and --allow",
+                     "--egress");
+    }
+    bool is_of_names = !egress_.empty();
+    if (!is_of_names && !names_addresses) {
+      SKIFF_CO_TRY(is_of_names, co_await has_names(driver, name));
+    }
+    if (is_of_names) {
       SKIFF_CO_TRY(const auto wanted, egress::Policy::parse(egress_));
       SKIFF_CO_TRY(auto state, co_await driver->set_egress(name, changes ? egress_ : std::vector<std::string>{}));
       if (!changes && !egress_.empty()) state.rules = wanted.rules();
@@ -66,6 +71,16 @@ class Network final : public Invocation {
   }
 
  private:
+  /// True if the sandbox has egress by name.
+  static Task<Result<bool>> has_names(Driver* driver, std::string name) {
+    const bool is_box = driver->name() == "box";
+    if (!is_box && driver->name() != "pod") co_return false;
+    auto state = co_await driver->set_egress(std::move(name), {});
+    if (!state && state.error().code == Errc::invalid_field && !is_box) co_return false;
+    if (!state) co_return std::unexpected{std::move(state.error())};
+    co_return true;
+  }
+
   std::string network_;
   std::vector<std::string> allow_;
   std::vector<std::string> egress_;
@@ -84,7 +99,8 @@ Command network_command() {
           "Without flags skiff shows the current policy. Access through the API server (port-forward, proxy) is not\n"
           "restricted.\n"
           "\n"
-          "--egress is for a sandbox of the driver box that has egress by name; the other flags are for clusters.\n"
+          "--egress is for a sandbox that was made with --egress; the other flags are for other sandboxes of "
+          "clusters.\n"
           "\n"
           "  skiff network demo --allow 203.0.113.7/32 --network dns\n"
           "  skiff network demo --egress pypi.org --egress '*.example.com:8443'",

@@ -1,0 +1,151 @@
+#include "container/drivers/pods/egress/egress.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/egress_token.hpp"
+#include "container/cluster/labels.hpp"
+#include "container/egress/policy.hpp"
+#include "container/kube/pod_log.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+
+/// Most bytes of each proxy's log that are read.
+constexpr std::uint64_t kMostLog = std::uint64_t{8} << 20U;
+
+std::unexpected<Error> not_installed(const Cluster& cluster, const std::string& why) {
+  return fail(Errc::sandbox_failed,
+              "egress by name: " + why + ": skiff egress install -n " + cluster.namespace_name() + " --image IMAGE",
+              std::string{kEgressNotInstalled});
+}
+
+Result<egress::Policy> parse_rules(const std::vector<std::string>& rules) {
+  SKIFF_TRY(auto policy, egress::Policy::parse(rules));
+  if (json(policy.rules()).dump().size() > kLargestEgressPolicy) {
+    return fail(Errc::invalid_field, "--egress: the rules have more than 16 KiB", "--egress");
+  }
+  return policy;
+}
+
+/// What would open the fence, or what the fence does not let in.
+Result<> check_beside_egress(const SandboxSpec& spec) {
+  const auto refuse = [](const std::string& flag, const std::string& why) {
+    return fail(Errc::invalid_field, "--egress and " + flag + ": " + why, "--egress");
+  };
+  const PodOptions& pod = spec.pod;
+  if (pod.network != "open" || spec.names_network) {
+    return refuse("--network", "--egress names all that the sandbox may reach");
+  }
+  const std::string of_agent =
+      "the fence of egress by name lets in connections to the agent alone; skiff forward "
+      "reaches other ports";
+  if (!pod.allow.empty()) return refuse("--allow", of_agent);
+  if (!pod.ports.empty()) return refuse("--port", of_agent);
+  if (!pod.dialects.empty()) return refuse("--dialect", of_agent);
+  if (pod.agent_port != kAgentPort) return refuse("--agent-port", of_agent);
+  if (!pod.pool.empty()) return refuse("--pool", "a pool has no egress by name in this version");
+  if (pod.namespace_per_sandbox) return refuse("--namespace-per-sandbox", "the proxy is that of one namespace");
+  return {};
+}
+
+/// The ConfigMap that `skiff egress install` leaves in the namespace.
+Task<Result<Object>> find_notice(Cluster* cluster) {
+  auto found = co_await cluster->client().get(kube::kConfigMaps, cluster->namespace_name(), std::string{kEgressName});
+  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error())};
+  if (!found) co_return not_installed(*cluster, "no proxy is installed for this namespace");
+  if (found->text({"data", kEgressProxyField}).empty() || found->text({"data", kEgressCanaryField}).empty()) {
+    co_return not_installed(*cluster, "the proxy's address is not noted");
+  }
+  co_return std::move(*found);
+}
+
+/// The lines of a log that are about this sandbox.
+std::string lines_about(std::string_view text, std::string_view id) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.contains(id)) {
+      const auto value = json::parse(line, nullptr, false);
+      if (value.is_object() && value.contains("id") && value["id"] == id) lines.append(line).append(1, '\n');
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+Result<> check_has_egress(const KnownPod& known) {
+  if (known.damage) return std::unexpected{*known.damage};
+  if (known.record && !known.record->spec.egress.empty()) return {};
+  return fail(Errc::invalid_field, "it has no egress by name: skiff up --egress HOST creates a sandbox that has",
+              "name");
+}
+
+}  // namespace
+
+Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec) {
+  if (spec->egress.empty()) co_return Result<>{};
+  SKIFF_CO_TRY_VOID(check_beside_egress(*spec));
+  SKIFF_CO_TRY(const auto policy, parse_rules(spec->egress));
+  spec->egress = policy.rules();
+  SKIFF_CO_TRY_VOID(co_await find_notice(cluster));
+  co_return Result<>{};
+}
+
+Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id) {
+  SKIFF_CO_TRY(const auto notice, co_await find_notice(cluster));
+  if (!key.is_known_to(notice.text({"data", kEgressKeysField}))) {
+    co_return not_installed(*cluster, "the proxy does not know the key that signs now");
+  }
+  SKIFF_CO_TRY(auto token, sign_egress_token(key, sandbox_id, wall_now()));
+  co_return EgressAccess{.proxy = notice.text({"data", kEgressProxyField}),
+                         .canary = notice.text({"data", kEgressCanaryField}),
+                         .token = std::move(token)};
+}
+
+Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, std::vector<std::string> rules) {
+  SKIFF_CO_TRY_VOID(check_has_egress(known));
+  if (rules.empty()) co_return EgressState{.rules = known.record->spec.egress};
+  SKIFF_CO_TRY(const auto policy, parse_rules(rules));
+  auto now =
+      co_await change_spec(cluster, std::move(known), [&](PodRecord& record) { record.spec.egress = policy.rules(); });
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  // A `start` may have created the Pod since it was read.
+  SKIFF_CO_TRY(const auto pod,
+               co_await find_pod(cluster, now->record->namespace_name, now->record->pod, now->record->id));
+  if (pod) {
+    const json patch{{"metadata", {{"annotations", {{kEgressAnnotation, json(policy.rules()).dump()}}}}}};
+    auto changed = co_await cluster->client().patch(kube::kPods, pod->namespace_name(), pod->name(),
+                                                    kube::PatchKind::merge, patch);
+    if (!changed && !changed.error().not_found()) {
+      changed.error().error.message += " (the record is changed; the same command again changes the Pod)";
+      co_return std::unexpected{std::move(changed.error())};
+    }
+  }
+  co_return EgressState{.rules = policy.rules()};
+}
+
+Task<Result<std::string>> read_egress_log(Cluster* cluster, KnownPod known) {
+  SKIFF_CO_TRY_VOID(check_has_egress(known));
+  kube::Client& client = cluster->client();
+  const std::string home = egress_namespace(known.record->namespace_name);
+  SKIFF_CO_TRY(const auto proxies,
+               co_await client.list(kube::kPods, home,
+                                    {.label_selector = "app.kubernetes.io/name=" + std::string{kEgressName}}));
+  std::string lines;
+  for (const Object& proxy : proxies.items) {
+    auto text = co_await kube::read_log(&client, home, proxy.name(), {.limit_bytes = kMostLog});
+    // A Pod that is starting or has gone has none.
+    if (text) lines += lines_about(*text, known.record->id);
+  }
+  co_return lines;
+}
+
+}  // namespace skiff::container

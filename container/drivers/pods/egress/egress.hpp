@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/async/task.hpp"
+#include "base/error.hpp"
+#include "container/agent/signing_key.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/egress/objects.hpp"
+#include "container/drivers/pods/find.hpp"
+#include "container/sandbox/sandbox.hpp"
+
+/// Egress by name of sandboxes that are Pods: `skiff egress install` has put a proxy beside their namespace.
+namespace skiff::container {
+
+/// The `field` of the error without that proxy, or with one that lacks the current key: a `sandbox_failed`.
+inline constexpr std::string_view kEgressNotInstalled = "egress_not_installed";
+
+/// Checks the rules of a new sandbox, which it brings into their one form, and that the proxy is installed. Does
+/// nothing without rules.
+[[nodiscard]] Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec);
+
+/// The proxy's addresses, and the sandbox's credential, signed by `key`.
+[[nodiscard]] Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id);
+
+/// Replaces the rules, in the record and on the Pod; without rules nothing is changed. `invalid_field` for a sandbox
+/// without egress by name.
+[[nodiscard]] Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, std::vector<std::string> rules);
+
+/// The lines about that sandbox in the logs of the proxy's Pods.
+[[nodiscard]] Task<Result<std::string>> read_egress_log(Cluster* cluster, KnownPod known);
+
+}  // namespace skiff::container

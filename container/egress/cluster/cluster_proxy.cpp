@@ -1,0 +1,232 @@
+#include "container/egress/cluster/cluster_proxy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include "base/async/semaphore.hpp"
+#include "base/async/with_timeout.hpp"
+#include "base/clock.hpp"
+#include "container/agent/egress_token.hpp"
+#include "container/cluster/egress/objects.hpp"
+#include "container/egress/cluster/preamble.hpp"
+#include "protocol/net/stream.hpp"
+
+namespace skiff::container::egress {
+namespace {
+
+constexpr std::chrono::milliseconds kRefusalLinger{1'000};
+constexpr std::size_t kRefusalDiscarded = std::size_t{64} << 10U;
+
+/// The rules in an annotation; nullopt without any, or with broken ones.
+std::optional<Policy> policy_in(const std::string& text) {
+  if (text.empty() || text.size() > kLargestEgressPolicy) return std::nullopt;
+  const auto value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_array() || !std::ranges::all_of(value, [](const auto& one) { return one.is_string(); })) {
+    return std::nullopt;
+  }
+  auto policy = Policy::parse(value.get<std::vector<std::string>>());
+  return policy ? std::optional{std::move(*policy)} : std::nullopt;
+}
+
+protocol::Resolver limited(protocol::Resolver resolve, std::shared_ptr<Semaphore> places) {
+  return [resolve = std::move(resolve), places = std::move(places)](
+             std::string host, std::uint16_t port) -> Task<Result<std::vector<protocol::Address>>> {
+    const Semaphore::Permit permit = co_await places->acquire();
+    co_return co_await resolve(std::move(host), port);
+  };
+}
+
+}  // namespace
+
+/// A Pod that may be served.
+struct ClusterProxy::Member {
+  Member(ClusterProxy* owner, SeenPod seen)
+      : pod{std::move(seen)},
+        audit{{.sandbox = pod.sandbox, .id = pod.id, .pod = pod.name}, owner->options_.log},
+        proxy{owner->executor_,
+              {.sandbox = pod.sandbox,
+               .resolve = limited(owner->options_.resolve, std::make_shared<Semaphore>(owner->executor_, kLookUps)),
+               .is_public = owner->options_.is_public,
+               .audit = &audit}} {}
+
+  SeenPod pod;
+  PodAudit audit;
+  Proxy proxy;
+  bool was_ready = false;
+  bool is_unfenced = false;  ///< it has reached the canary
+};
+
+/// Counts a connection that has not said who it is.
+struct ClusterProxy::Waiting {
+  Waiting(ClusterProxy* owner, std::string from) : proxy{owner}, address{std::move(from)} {
+    ++proxy->unknown_;
+    ++proxy->unknown_of_[address];
+  }
+  ~Waiting() {
+    --proxy->unknown_;
+    if (--proxy->unknown_of_[address] == 0) proxy->unknown_of_.erase(address);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  ClusterProxy* proxy;
+  std::string address;
+};
+
+ClusterProxy::ClusterProxy(Executor executor, Options options)
+    : executor_{executor}, options_{std::move(options)}, changed_{executor}, tasks_{executor} {}
+
+ClusterProxy::~ClusterProxy() = default;
+
+void ClusterProxy::put(const kube::Object& pod) {
+  SeenPod seen = SeenPod::of(pod);
+  const SeenPod* const before = pods_.find(seen.name);
+  if (before != nullptr && before->uid != seen.uid) retire(before->uid);
+  pods_.put(seen);
+  auto member = members_.find(seen.uid);
+  if (member != members_.end() && (!seen.is_fenced || member->second->pod.id != seen.id)) {
+    retire(seen.uid);
+    member = members_.end();
+  }
+  changed_.notify_all();
+  if (!seen.is_fenced) return;
+  const bool is_new = member == members_.end();
+  if (is_new) member = members_.emplace(seen.uid, std::make_shared<Member>(this, seen)).first;
+  Member& known = *member->second;
+  const bool has_changed = is_new || known.pod.policy != seen.policy;
+  known.was_ready = known.was_ready || seen.is_ready;
+  known.pod = std::move(seen);
+  if (has_changed && !known.is_unfenced) known.proxy.replace(policy_in(known.pod.policy));
+}
+
+void ClusterProxy::erase(std::string_view name) {
+  const SeenPod* const pod = pods_.find(name);
+  if (pod == nullptr) return;
+  retire(pod->uid);
+  pods_.erase(name);
+  changed_.notify_all();
+}
+
+void ClusterProxy::keep(const std::set<std::string>& names) {
+  for (const std::string& name : pods_.names()) {
+    if (!names.contains(name)) erase(name);
+  }
+}
+
+void ClusterProxy::retire(std::string_view uid) {
+  const auto found = members_.find(uid);
+  if (found == members_.end()) return;
+  tasks_.spawn("end of a sandbox's egress", end(std::move(found->second)));
+  members_.erase(found);
+}
+
+Task<> ClusterProxy::end(std::shared_ptr<Member> member) {
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  co_await member->proxy.stop();
+}
+
+Task<> ClusterProxy::stop() {
+  while (!members_.empty()) retire(members_.begin()->first);
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+void ClusterProxy::serve(UniqueFd socket, const protocol::Address& peer) {
+  std::string address = peer.host();
+  const auto waiting = unknown_of_.find(address);
+  if (unknown_ >= kUnknown || (waiting != unknown_of_.end() && waiting->second >= kUnknownOfOne)) return;
+  tasks_.spawn("egress client", admit(this, std::move(socket), std::move(address)));
+}
+
+void ClusterProxy::note_canary(const protocol::Address& peer) {
+  const SeenPod* const pod = pods_.at(peer.host());
+  const auto found = pod == nullptr ? members_.end() : members_.find(pod->uid);
+  if (found == members_.end() || !found->second->was_ready || found->second->is_unfenced) return;
+  Member& member = *found->second;
+  member.is_unfenced = true;
+  member.proxy.replace(std::nullopt);
+  member.audit.deny(
+      {.verdict = "denied", .code = "not_fenced", .address = peer.host(), .detail = "it has reached the canary"});
+}
+
+Task<> ClusterProxy::await_pod(const std::string* address) {
+  while (pods_.at(*address) == nullptr) co_await changed_.wait();
+}
+
+std::optional<Refusal> ClusterProxy::identify(std::string_view address, std::string_view token,
+                                              std::shared_ptr<Member>* member) const {
+  const SeenPod* const pod = pods_.at(address);
+  const auto found = pod == nullptr ? members_.end() : members_.find(pod->uid);
+  if (found == members_.end()) {
+    return Refusal{403, "unknown_source", "no sandbox with egress by name has the address of this connection alone"};
+  }
+  const auto text = options_.public_keys();
+  const auto keys = text ? EgressKeys::parse_pems(*text) : std::unexpected{text.error()};
+  if (!keys) return Refusal{503, "no_keys", "the proxy cannot read the public key of its sandboxes' tokens"};
+  const auto sandbox = keys->sandbox_of(token);
+  if (!sandbox || *sandbox != found->second->pod.id) {
+    return Refusal{403, "wrong_credential", "the credential is not that of the sandbox at this address"};
+  }
+  if (found->second->is_unfenced) {
+    return Refusal{403, "not_fenced",
+                   "this sandbox can reach more than the proxy, because the cluster does not enforce its "
+                   "NetworkPolicy: skiff doctor --egress"};
+  }
+  *member = found->second;
+  return std::nullopt;
+}
+
+Task<> ClusterProxy::admit(ClusterProxy* self, UniqueFd socket, std::string address) {
+  const Waiting waiting{self, address};
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  boost::asio::posix::basic_stream_descriptor<Executor> client{self->executor_, socket.release()};
+  const auto token = co_await within(now() + self->options_.first_words, read_preamble(&client));
+  // An agent looks whether the proxy is there.
+  if (token && *token && (*token)->empty()) co_return;
+  Refusal refusal{407, "no_credential", "a connection begins with the credential of a sandbox"};
+  if (token && *token) {
+    // The Pod may connect before the watch tells of its address.
+    (void)co_await within(now() + self->options_.news, [](ClusterProxy* proxy, const std::string* of) -> Task<bool> {
+      co_await proxy->await_pod(of);
+      co_return true;
+    }(self, &address));
+    std::shared_ptr<Member> member;
+    auto refused = self->identify(address, **token, &member);
+    // The descriptor leaves the reactor here; the proxy waits for it from now on.
+    if (!refused) {
+      member->proxy.serve(UniqueFd{client.release()});
+      co_return;
+    }
+    refusal = std::move(*refused);
+  }
+  co_await self->refuse(UniqueFd{client.release()}, std::move(address), std::move(refusal));
+}
+
+Task<> ClusterProxy::refuse(UniqueFd socket, std::string address, Refusal refusal) {
+  if (unknown_lines_.take()) {
+    (void)options_.log(audit_line(
+        {}, {.verdict = "denied", .code = refusal.code, .address = std::move(address), .detail = refusal.detail}));
+  }
+  protocol::Stream client{executor_, std::move(socket), "sandbox"};
+  const std::string text = response(refusal, {});
+  const std::array<std::string_view, 1> parts{text};
+  if (auto sent = co_await client.write(parts, kRefusalLinger); !sent) co_return;
+  client.shutdown_write();
+  // A connection that is closed with unread bytes is reset, and the answer may be lost.
+  const SteadyTime until = std::chrono::steady_clock::now() + kRefusalLinger;
+  std::array<char, 4096> block{};
+  for (std::size_t read = 0; read < kRefusalDiscarded;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const auto got = co_await client.read_some(block, std::max(left, std::chrono::milliseconds{1}));
+    if (!got || *got == 0) co_return;
+    read += *got;
+  }
+}
+
+}  // namespace skiff::container::egress

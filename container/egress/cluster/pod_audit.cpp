@@ -1,0 +1,18 @@
+#include "container/egress/cluster/pod_audit.hpp"
+
+namespace skiff::container::egress {
+
+bool LineLimit::take() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (now - since_ > std::chrono::seconds{1}) {
+    since_ = now;
+    taken_ = 0;
+  }
+  return ++taken_ <= kMost;
+}
+
+void PodAudit::deny(const AuditEntry& entry) {
+  if (denials_.take()) (void)sink_(audit_line(who_, entry));
+}
+
+}  // namespace skiff::container::egress

@@ -1,0 +1,173 @@
+#include "container/egress/cluster/serve_cluster.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "base/async/blocking_pool.hpp"
+#include "base/async/deadline.hpp"
+#include "base/async/task_group.hpp"
+#include "base/log/log.hpp"
+#include "base/small_file.hpp"
+#include "container/cluster/egress/objects.hpp"
+#include "container/egress/cluster/cluster_proxy.hpp"
+#include "container/kube/auth/access.hpp"
+#include "container/kube/transport.hpp"
+#include "container/kube/watch.hpp"
+#include "container/net/public_address.hpp"
+#include "container/net/resolver.hpp"
+#include "container/process/open_files.hpp"
+#include "protocol/net/listener.hpp"
+
+namespace skiff::container::egress {
+namespace {
+
+using protocol::Address;
+using protocol::Listener;
+
+constexpr std::size_t kClusterWords = 4;
+constexpr unsigned kClusterLookUps = 32;
+constexpr std::size_t kLargestKeys = std::size_t{64} << 10U;
+/// Pause after the watch has given up.
+constexpr std::chrono::milliseconds kBeforeAgain{1'000};
+
+int give_up(const std::string& why) {
+  std::fprintf(stderr, "skiff egress serve: %s\n", why.c_str());
+  return 1;
+}
+
+/// No address is public while those of this Pod are not known.
+bool is_public_here(const Address& address) {
+  const auto own = net::own_addresses();
+  return own && net::is_public(address, *own);
+}
+
+bool write_line(std::string_view line) {
+  return ::write(STDERR_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+/// The program: its proxy, the watch that feeds it, and its three ports.
+class Program {
+ public:
+  Program(boost::asio::io_context* io, kube::Client* client)
+      : io_{io},
+        client_{client},
+        proxy_{io->get_executor(),
+               {.resolve = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", kClusterLookUps)),
+                .is_public = is_public_here,
+                .public_keys = [] { return read_small_file(std::string{kEgressKeysFile}, kLargestKeys); },
+                .log = write_line}},
+        tasks_{io->get_executor()} {}
+
+  /// Follows the Pods until it is cancelled.
+  Task<> follow() {
+    std::set<std::string> names;
+    kube::Watch watch{client_,
+                      {.resource = kube::kPods,
+                       .namespace_name = client_->default_namespace(),
+                       .take_page = [&](std::vector<kube::Object> pods, bool is_first) {
+                         if (is_first) names.clear();
+                         for (const kube::Object& pod : pods) {
+                           names.insert(pod.name());
+                           proxy_.put(pod);
+                         }
+                       }}};
+    for (;;) {
+      auto event = co_await watch.next();
+      if (!event) {
+        log::warning("the Pods cannot be watched", {{"error", event.error().error.message}});
+        co_await pause(kBeforeAgain);
+        continue;
+      }
+      switch (event->kind) {
+        case kube::WatchEvent::Kind::snapshot:
+          proxy_.keep(names);
+          open();
+          break;
+        case kube::WatchEvent::Kind::deleted:
+          proxy_.erase(event->objects.front().name());
+          break;
+        default:
+          proxy_.put(event->objects.front());
+      }
+    }
+  }
+
+  Task<> end_with(boost::asio::signal_set* signals) {
+    co_await signals->async_wait(use_task);
+    for (const auto& listener : listeners_) listener->close();
+    co_await proxy_.stop();
+    tasks_.cancel();
+    co_await tasks_.join();
+    io_->stop();
+  }
+
+  void start(boost::asio::signal_set* signals) {
+    boost::asio::co_spawn(*io_, end_with(signals), boost::asio::detached);
+    tasks_.spawn("watch of Pods", follow());
+  }
+
+ private:
+  /// Listens, once.
+  void open() {
+    if (!listeners_.empty()) return;
+    listen(kEgressPort, [this](UniqueFd socket, const Address& peer) { proxy_.serve(std::move(socket), peer); });
+    listen(kEgressCanaryPort, [this](const UniqueFd&, const Address& peer) { proxy_.note_canary(peer); });
+    listen(kEgressHealthPort, [](const UniqueFd&, const Address&) {});
+  }
+
+  void listen(std::uint16_t port, std::function<void(UniqueFd, Address)> connected) {
+    const auto address = Address::ip("::", port);
+    auto listener = address ? Listener::open(io_->get_executor(), *address) : std::unexpected{address.error()};
+    if (!listener) std::_Exit(give_up(listener.error().message));
+    listeners_.push_back(std::move(*listener));
+    tasks_.spawn("listener", listeners_.back()->accept_all(std::move(connected)));
+  }
+
+  boost::asio::io_context* io_;
+  kube::Client* client_;
+  ClusterProxy proxy_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  TaskGroup tasks_;
+};
+
+}  // namespace
+
+bool is_serve_cluster(std::span<const char* const> arguments) {
+  return arguments.size() == kClusterWords && std::string_view{arguments[0]} == "egress" &&
+         std::string_view{arguments[1]} == "serve" && std::string_view{arguments[2]} == "--cluster";
+}
+
+int serve_cluster(std::span<const char* const> arguments) {
+  std::signal(SIGPIPE, SIG_IGN);
+  raise_open_files();
+  boost::asio::io_context io;
+  auto access = kube::find_access({.namespace_name = arguments[3]}, net::process_environment);
+  if (!access) return give_up(access.error().message);
+  auto transport =
+      kube::Transport::open(io.get_executor(), std::make_shared<BlockingPool>("skiff-kube", 2), std::move(*access), {});
+  if (!transport) return give_up(transport.error().message);
+  kube::Client client{std::move(*transport)};
+  Program program{&io, &client};
+  boost::asio::signal_set signals{io, SIGTERM, SIGINT};
+  program.start(&signals);
+  io.run();
+  return 0;
+}
+
+}  // namespace skiff::container::egress

@@ -1,0 +1,76 @@
+#include "container/cluster/egress/objects.hpp"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skiff::container {
+namespace {
+
+const EgressInstall kWanted{.tenant = "team-a", .image = "skiff:1", .public_keys = "PEM"};
+
+kube::Object find(const std::string& kind, const std::string& where) {
+  for (const auto& [resource, object] : egress_objects(kWanted)) {
+    if (resource.kind == kind && object.namespace_name() == where) return object;
+  }
+  ADD_FAILURE() << "no " << kind << " in " << where;
+  return {};
+}
+
+TEST(EgressObjects, LieInANamespaceOfTheirOwnBesideTheSandboxes) {
+  std::set<std::string> places;
+  for (const auto& [resource, object] : egress_objects(kWanted)) {
+    places.insert(object.namespace_name());
+    EXPECT_EQ(object.label("app.kubernetes.io/managed-by"), "skiff") << object.name();
+  }
+  EXPECT_EQ(places, (std::set<std::string>{"", "team-a", "team-a-egress"}));
+  const auto home = egress_objects(kWanted).front().second;
+  EXPECT_EQ(home.name(), "team-a-egress");
+  EXPECT_EQ(home.label("pod-security.kubernetes.io/enforce"), "restricted");
+}
+
+TEST(EgressObjects, TheFenceLeadsToTheProxyAlone) {
+  const auto spec = find("NetworkPolicy", "team-a").json["spec"];
+  EXPECT_EQ(spec["podSelector"]["matchLabels"], (nlohmann::json{{"skiff.dev/network", "egress"}}));
+  EXPECT_EQ(spec["policyTypes"], (nlohmann::json{"Ingress", "Egress"}));
+  ASSERT_EQ(spec["egress"].size(), 1U);
+  EXPECT_EQ(spec["egress"][0]["ports"], nlohmann::json::parse(R"([{"port": 3128, "protocol": "TCP"}])"));
+  const auto& peer = spec["egress"][0]["to"][0];
+  EXPECT_EQ(peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "team-a-egress");
+  EXPECT_EQ(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"], "skiff-egress");
+  EXPECT_EQ(egress_fence("team-a", "skiff-").json["spec"], spec) << "that of install and that of up are one";
+}
+
+TEST(EgressObjects, TheCanaryIsOpenToEverybodyAndTheProxyToFencedPods) {
+  const auto ingress = find("NetworkPolicy", "team-a-egress").json["spec"]["ingress"];
+  ASSERT_EQ(ingress.size(), 2U);
+  EXPECT_EQ(ingress[0]["ports"][0]["port"], 3128);
+  EXPECT_EQ(ingress[0]["from"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "team-a");
+  EXPECT_EQ(ingress[0]["from"][0]["podSelector"]["matchLabels"]["skiff.dev/network"], "egress");
+  EXPECT_EQ(ingress[1]["ports"][0]["port"], 3129);
+  EXPECT_FALSE(ingress[1].contains("from"));
+}
+
+TEST(EgressObjects, TheProxyMayReadPodsOfThatNamespaceAndNothingElse) {
+  const auto rules = find("Role", "team-a").json["rules"];
+  EXPECT_EQ(rules, nlohmann::json::parse(
+                       R"([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}])"));
+  const auto pod = find("Deployment", "team-a-egress").json["spec"]["template"]["spec"];
+  EXPECT_EQ(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
+  EXPECT_EQ(pod["enableServiceLinks"], false) << "their variables look like settings";
+}
+
+TEST(EgressNotice, HasTheAddressesOfTheService) {
+  kube::Object service{{{"spec", {{"clusterIP", "fd00:96::7"}}}}};
+  const auto notice = egress_notice(kWanted, service);
+  EXPECT_EQ(notice.namespace_name(), "team-a");
+  EXPECT_EQ(notice.text({"data", "proxy"}), "[fd00:96::7]:3128");
+  EXPECT_EQ(notice.text({"data", "canary"}), "[fd00:96::7]:3129");
+  EXPECT_EQ(notice.text({"data", "public.pem"}), "PEM");
+  EXPECT_EQ(egress_notice(kWanted, {}).text({"data", "proxy"}), "");
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,213 @@
+#include "container/egress/cluster/cluster_proxy.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/async/task_group.hpp"
+#include "container/agent/egress_token.hpp"
+#include "protocol/net/listener.hpp"
+#include "protocol/net/stream.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container::egress {
+namespace {
+
+using protocol::Address;
+using protocol::Stream;
+
+constexpr const char* kAddress = "10.244.0.5";
+
+/// A proxy of a namespace whose names all have the address of a server of this test.
+struct Proxied {
+  explicit Proxied(Executor on) : executor{on}, tasks{on} {
+    server = protocol::Listener::open(on, Address::parse("127.0.0.1:0").value()).value();
+    tasks.spawn("server",
+                server->accept_all([this](UniqueFd socket, const Address&) { arrived.push_back(std::move(socket)); }));
+    proxy = std::make_unique<ClusterProxy>(
+        on, ClusterProxy::Options{
+                .resolve = [this](const std::string&, std::uint16_t) -> Task<Result<std::vector<Address>>> {
+                  co_return std::vector{server->address()};
+                },
+                .is_public = [](const Address&) { return true; },
+                .public_keys = [this] { return key.public_pem(); },
+                .log =
+                    [this](std::string_view line) {
+                      lines.push_back(nlohmann::json::parse(line));
+                      return true;
+                    },
+                .news = std::chrono::milliseconds{1}});
+  }
+
+  Task<> stop() {
+    co_await proxy->stop();
+    server->close();
+    tasks.cancel();
+    co_await tasks.join();
+  }
+
+  [[nodiscard]] static kube::Object pod(const std::string& name, const std::string& rules,
+                                        const std::string& address = kAddress) {
+    return {
+        {{"metadata",
+          {{"name", name},
+           {"uid", "u-" + name},
+           {"labels", {{"skiff.dev/network", "egress"}, {"skiff.dev/sandbox", "s-" + name}, {"skiff.dev/name", name}}},
+           {"annotations", {{"skiff.dev/egress", rules}}}}},
+         {"spec", nlohmann::json::object()},
+         {"status",
+          {{"phase", "Running"}, {"podIP", address}, {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}}};
+  }
+  [[nodiscard]] std::string token(const std::string& name) const {
+    return sign_egress_token(key, "s-" + name, wall_now()).value();
+  }
+
+  /// Connects from that address.
+  [[nodiscard]] Stream connect(const std::string& address = kAddress) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    proxy->serve(UniqueFd{ends[0]}, Address::ip(address, 40000).value());
+    return Stream{executor, UniqueFd{ends[1]}, "test"};
+  }
+  /// Sends these bytes, and returns the answer: its status and the code of the proxy.
+  static Task<std::string> ask(Stream* stream, std::string bytes) {
+    const std::array<std::string_view, 1> parts{bytes};
+    (void)co_await stream->write(parts, std::chrono::seconds{5});
+    std::string answer;
+    std::array<char, 4096> block{};
+    while (!answer.contains("\r\n\r\n")) {
+      const auto got = co_await stream->read_some(block, std::chrono::seconds{5});
+      if (!got || *got == 0) break;
+      answer.append(block.data(), *got);
+    }
+    const std::size_t field = answer.find("X-Skiff-Egress: ");
+    if (field == std::string::npos) co_return answer.substr(std::min<std::size_t>(9, answer.size()), 3);
+    const std::size_t value = field + std::string_view{"X-Skiff-Egress: "}.size();
+    co_return answer.substr(9, 4) + answer.substr(value, answer.find("\r\n", value) - value);
+  }
+  Task<std::string> tried(std::string bytes, std::string address = kAddress) {
+    Stream stream = connect(address);
+    co_return co_await ask(&stream, std::move(bytes));
+  }
+
+  Executor executor;
+  SigningKey key = SigningKey::generate().value();
+  std::vector<nlohmann::json> lines = {};
+  std::vector<UniqueFd> arrived = {};
+  TaskGroup tasks;
+  std::unique_ptr<protocol::Listener> server;
+  std::unique_ptr<ClusterProxy> proxy;
+};
+
+const std::string kConnect = "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org\r\n\r\n";
+
+CO_TEST(ClusterProxy, ServesASandboxByItsAddressAndItsToken, Proxied& on) {
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  on.proxy->put(Proxied::pod("two", R"(["pypi.org"])", "10.244.0.6"));
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+  EXPECT_EQ(on.lines.back()["id"], "s-one");
+  EXPECT_EQ(co_await on.tried(mine + "CONNECT evil.org:443 HTTP/1.1\r\n\r\n"), "403 not_allowed");
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + on.token("two") + "\r\n" + kConnect), "403 wrong_credential");
+  EXPECT_EQ(co_await on.tried(mine + kConnect, "10.244.0.6"), "403 wrong_credential");
+  EXPECT_EQ(co_await on.tried(mine + kConnect, "10.244.0.7"), "403 unknown_source");
+  EXPECT_EQ(co_await on.tried(kConnect), "407 no_credential");
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 \r\n" + kConnect), "407 no_credential");
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + std::string(3000, 'a') + "\r\n" + kConnect), "407 no_credential");
+}
+
+CO_TEST(ClusterProxy, ServesNobodyWhoseAddressIsInDoubt, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  on.proxy->put(Proxied::pod("two", R"(["pypi.org"])"));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 unknown_source") << "two have it";
+  on.proxy->erase("two");
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+  auto leaving = Proxied::pod("one", R"(["pypi.org"])");
+  leaving.json["metadata"]["deletionTimestamp"] = "2026-11-28T00:00:00Z";
+  on.proxy->put(leaving);
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 unknown_source") << "it is being deleted";
+  on.proxy->keep({});
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 unknown_source");
+}
+
+CO_TEST(ClusterProxy, CutsWhatTheNewAnnotationDoesNotAllow, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  for (const char* const rules : {R"(["other.org"])", "not JSON", "{}", "[1]", R"(["a b"])", ""}) {
+    on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+    Stream open = on.connect();
+    EXPECT_EQ(co_await Proxied::ask(&open, mine + kConnect), "200");
+    on.proxy->put(Proxied::pod("one", rules));
+    std::array<char, 16> block{};
+    const auto got = co_await open.read_some(block, std::chrono::seconds{5});
+    EXPECT_TRUE(got && *got == 0) << rules;
+    const bool is_policy = std::string_view{rules}.contains("other.org");
+    EXPECT_EQ(co_await on.tried(mine + kConnect), is_policy ? "403 not_allowed" : "503 no_policy") << rules;
+  }
+  auto long_rules = nlohmann::json::array();
+  for (int i = 0; i < 900; ++i) long_rules.push_back("name-" + std::to_string(i) + ".example.org");
+  on.proxy->put(Proxied::pod("one", long_rules.dump()));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "503 no_policy") << "more than 16 KiB";
+}
+
+CO_TEST(ClusterProxy, CutsAllOfAPodThatLeaves, Proxied& on) {
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  Stream open = on.connect();
+  EXPECT_EQ(co_await Proxied::ask(&open, "SKIFF-EGRESS/1 " + on.token("one") + "\r\n" + kConnect), "200");
+  on.proxy->erase("one");
+  std::array<char, 16> block{};
+  const auto got = co_await open.read_some(block, std::chrono::seconds{5});
+  EXPECT_TRUE(got && *got == 0);
+}
+
+CO_TEST(ClusterProxy, RefusesASandboxThatReachesTheCanary, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  const auto address = Address::ip(kAddress, 40000).value();
+  auto waiting = Proxied::pod("one", R"(["pypi.org"])");
+  waiting.json["status"]["conditions"] = nlohmann::json::array();
+  on.proxy->put(waiting);
+  on.proxy->note_canary(address);
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200") << "its agent waits for the fence";
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  Stream open = on.connect();
+  EXPECT_EQ(co_await Proxied::ask(&open, mine + kConnect), "200");
+  on.proxy->note_canary(address);
+  EXPECT_EQ(on.lines.back()["code"], "not_fenced");
+  std::array<char, 16> block{};
+  const auto got = co_await open.read_some(block, std::chrono::seconds{5});
+  EXPECT_TRUE(got && *got == 0);
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 not_fenced");
+  // Neither a new policy nor a Pod that is no longer ready makes it good.
+  on.proxy->put(waiting);
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org", "other.org"])"));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 not_fenced");
+}
+
+CO_TEST(ClusterProxy, HasNoLineAboutAClientThatGoesWithoutAWord, Proxied& on) {
+  Stream one = on.connect();
+  one.shutdown_write();
+  std::array<char, 16> block{};
+  const auto got = co_await one.read_some(block, std::chrono::seconds{5});
+  EXPECT_TRUE(got && *got == 0);
+  EXPECT_TRUE(on.lines.empty());
+}
+
+CO_TEST(ClusterProxy, BoundsThoseWhoSayNothing, Proxied& on) {
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  std::vector<Stream> silent;
+  for (std::size_t i = 0; i < ClusterProxy::kUnknownOfOne; ++i) silent.push_back(on.connect("10.244.0.9"));
+  Stream one_more = on.connect("10.244.0.9");
+  std::array<char, 16> block{};
+  const auto got = co_await one_more.read_some(block, std::chrono::seconds{5});
+  EXPECT_TRUE(got && *got == 0);
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + on.token("one") + "\r\n" + kConnect), "200");
+}
+
+}  // namespace
+}  // namespace skiff::container::egress

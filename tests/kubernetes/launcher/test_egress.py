@@ -1,0 +1,195 @@
+"""Egress by name of Pods, where network policies are enforced (kube-router): `skiff egress install`, what a sandbox reaches and what
+it does not, and the proofs that it is so."""
+
+import json
+import pathlib
+import tempfile
+
+import pytest
+
+import cluster as clusters
+import deployed as deployments
+import egress_internet
+import egress_world
+import images
+from skiff import Skiff
+from waiting import until
+
+PYTHON = "skiff.test/python-tls:1"
+PROBE = pathlib.Path(__file__).resolve().parents[2] / "integration/box_probes/by_name.py"
+# Tells for each argument HOST:PORT whether something has answered there, and whether a name server knows pypi.org.
+REACH = """
+import json, socket, sys
+def reaches(place):
+    host, _, port = place.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), 2).close()
+        return True
+    except OSError:
+        return False
+try:
+    socket.getaddrinfo("pypi.org", 443)
+    names = True
+except OSError:
+    names = False
+print(json.dumps([names, *map(reaches, sys.argv[1:])]))
+"""
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with clusters.running("kube-router") as cluster:
+        tls = next(pathlib.Path("/usr/lib").glob("python3.*/lib-dynload/_ssl.*.so"))
+        cluster.load(PYTHON, images.python(tls).done(), {"Cmd": ["python"], "Env": ["PATH=/usr/bin:/bin"]})
+        deployments.load(cluster)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def outside(cluster):
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder, egress_internet.internet(cluster, pathlib.Path(folder)) as one:
+        yield one
+
+
+class Installed(Skiff):
+    """A skiff whose namespace has the egress proxy, which asks the internet of this test for names."""
+
+    def __init__(self, folder, namespace):
+        super().__init__(folder, namespace)
+        self.home = namespace.__class__(namespace.cluster, f"{namespace.name}-egress")
+        self("egress", "install", "-q", "--image", deployments.SERVE)
+        self.home.patch("deployment/skiff-egress", {"spec": {"template": {"spec": {
+            "dnsPolicy": "None", "dnsConfig": {"nameservers": [egress_world.FAR]}}}}})
+        until(self.is_ready, 60, "two proxies", every=0.1)
+
+    def is_ready(self):
+        deployment = self.home.get("deployment", "skiff-egress")
+        status = deployment.get("status", {})
+        return (status.get("observedGeneration") == deployment["metadata"]["generation"]
+                and status.get("readyReplicas") == status.get("updatedReplicas") == status.get("replicas") == 2)
+
+    def environment(self, **more):
+        return super().environment(**{"SKIFF_IMAGE": PYTHON, **more})
+
+    def through(self, *attempts, name="box"):
+        """The result of each attempt: see box_probes/by_name.py."""
+        self("cp", "-q", PROBE, f"{name}:by_name.py")
+        return json.loads(self("exec", name, "--", "python3", "by_name.py", json.dumps(attempts))[0])
+
+    def reaches(self, *places, name="box"):
+        """Whether its commands can look a name up, and connect to each of these places."""
+        return json.loads(self("exec", name, "--", "python3", "-c", REACH, *places)[0])
+
+    def log(self, *flags, name="box"):
+        return json.loads(self("egress", "log", name, "-o", "json", *flags)[0])["items"]
+
+    def remove(self):
+        self("rm", "--all", "--everyone", "-q")
+        self("egress", "install", "-q", "--remove")
+        until(lambda: self.home.cluster.api.find("namespace", self.home.name) is None, 60, "no namespace of the proxy", every=0.2)
+
+
+@pytest.fixture(scope="module")
+def one(namespaces, outside, request):
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        client = Installed(pathlib.Path(folder), namespaces.make(request.node.name, **{"pod-security.kubernetes.io/enforce": "restricted"}))
+        yield client
+        client.remove()
+
+
+@pytest.fixture
+def skiff(one):
+    yield one
+    one("rm", "--all", "--everyone", "-q", "--force")
+
+
+def test_a_sandbox_reaches_the_names_and_nothing_else(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org", "--egress", "*.wild.example.com:8443", "--egress", "both.example.com")
+    assert "egress by name: *.wild.example.com:8443 both.example.com pypi.org" in skiff("describe", "box")[0]
+    allowed, wild, denied, port, private, other = skiff.through(
+        {"to": "pypi.org:443"}, {"to": "a.wild.example.com:8443"}, {"to": "evil.org:443"}, {"to": "pypi.org:8443"},
+        {"to": "both.example.com:443"}, {"to": "pypi.org:443", "sni": "evil.org"})
+    assert allowed == {"status": 200, "said": "pypi.org 443 hello"}
+    assert wild == {"status": 200, "said": "a.wild.example.com 8443 hello"}
+    assert [one["code"] for one in (denied, port, private)] == ["not_allowed", "port_not_allowed", "private_address"]
+    assert other["status"] == 200 and "failed" in other
+    proxies = [pod["status"]["podIP"] for pod in skiff.home.items("pods")]
+    service = skiff.home.get("service", "skiff-egress")["spec"]["clusterIP"]
+    places = [f"{egress_world.FAR}:443", f"{egress_world.FAR}:53", "10.96.0.1:443", "10.89.0.2:10250",
+              *(f"{one}:3129" for one in (service, *proxies)), *(f"{one}:9128" for one in proxies)]
+    assert skiff.reaches(*places, f"{service}:3128") == [False] * (len(places) + 1) + [True]
+    assert set(outside.asked()) == {"pypi.org", "a.wild.example.com", "both.example.com"}
+    lines = skiff.log()
+    assert {(line["host"], line["verdict"]) for line in lines if line["verdict"] == "allowed"} == {
+        ("pypi.org", "allowed"), ("a.wild.example.com", "allowed")}
+    assert {line["code"] for line in skiff.log("--denied")} == {"not_allowed", "port_not_allowed", "private_address", "sni_mismatch"}
+    assert {line["pod"] for line in lines} == {"skiff-box"}
+
+
+def token_of(pod):
+    [container] = pod["spec"]["containers"]
+    return next(one["value"] for one in container["env"] if one["name"] == "SKIFF_EGRESS_TOKEN")
+
+
+def ask_as(skiff, pod, first):
+    """The answer of the proxy to a command of the sandbox that connects by itself, and says this and a request for pypi.org."""
+    address = skiff.home.get("service", "skiff-egress")["spec"]["clusterIP"]
+    line = ("import socket,sys; one = socket.create_connection((sys.argv[1], 3128), 10); one.sendall(sys.argv[2].encode() + "
+            "b'CONNECT pypi.org:443 HTTP/1.1\\r\\n\\r\\n'); print(one.recv(4096).decode().split('\\r\\n')[:2])")
+    return skiff("exec", pod, "--", "python3", "-c", line, address, first)[0]
+
+
+def test_a_credential_is_good_for_its_own_pod_alone(skiff):
+    skiff.ups(("box", "--egress", "pypi.org"), ("other", "--egress", "evil.org"))
+    mine, others = (f"SKIFF-EGRESS/1 {token_of(skiff.pod(name))}\r\n" for name in ("box", "other"))
+    assert "200 " in ask_as(skiff, "box", mine)
+    assert "wrong_credential" in ask_as(skiff, "box", others)
+    assert "wrong_credential" in ask_as(skiff, "other", mine)
+    assert "no_credential" in ask_as(skiff, "box", "")
+    assert token_of(skiff.pod("box")) not in skiff("exec", "box", "--", "sh", "-c", "cat /proc/*/environ /proc/*/cmdline 2>/dev/null; env")[0]
+
+
+def test_a_policy_is_replaced_and_cuts_what_it_forbids(skiff):
+    skiff.up("box", "--egress", "pypi.org")
+    skiff("cp", "-q", PROBE, "box:by_name.py")
+    staying = skiff.start("exec", "box", "--", "python3", "by_name.py", json.dumps([{"to": "pypi.org:443", "stay": True}]))
+    assert staying.stdout.readline() == b"pypi.org 443 hello\n"
+    assert skiff("network", "box", "--egress", "evil.org")[0] == "box may reach: evil.org\n"
+    assert staying.wait(30) == 0
+    until(lambda: [one.get("code", one["status"]) for one in skiff.through({"to": "pypi.org:443"}, {"to": "evil.org:443"})] == ["not_allowed", 200],
+          30, "the new policy")
+    skiff.namespace.patch("pod/skiff-box", {"metadata": {"annotations": {"skiff.dev/egress": "not JSON"}}})
+    until(lambda: skiff.through({"to": "evil.org:443"})[0].get("code") == "no_policy", 30, "no policy")
+
+
+def test_without_the_proxy_nothing_passes(skiff):
+    skiff.up("box", "--egress", "pypi.org")
+    skiff.home.patch("deployment/skiff-egress", {"spec": {"replicas": 0}})
+    until(lambda: skiff.home.items("pods") == [], 60, "no proxy", every=0.1)
+    assert skiff.through({"to": "pypi.org:443"})[0]["status"] in (502, 503)
+    assert skiff.reaches(f"{egress_world.FAR}:443") == [False, False]
+    skiff.home.patch("deployment/skiff-egress", {"spec": {"replicas": 2}})
+    until(skiff.is_ready, 60, "two proxies", every=0.1)
+    until(lambda: skiff.through({"to": "pypi.org:443"})[0]["status"] == 200, 60, "a way again")
+
+
+def test_doctor_proves_the_fence_by_two_pods(skiff):
+    found = json.loads(skiff("doctor", "--egress", "-o", "json")[0])
+    assert found["passed"], found
+    # With another policy of the namespace that opens more.
+    skiff.namespace.create({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "open"},
+                            "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}})
+    try:
+        told = json.loads(skiff("doctor", "--egress", "-o", "json", status=125)[0])
+        assert "egress_not_enforced" in told["items"][0]["detail"], told
+    finally:
+        skiff.namespace.delete("networkpolicy/open")
+    assert skiff.namespace.items("pods") == [] or not [pod for pod in skiff.namespace.names("pods") if "trial" in pod]
+
+
+def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, namespace, tmp_path):
+    bare = Skiff(tmp_path, namespace)
+    told = bare("up", "box", "--egress", "pypi.org", status=125)[1]
+    assert "skiff egress install" in told and bare.namespace.of_skiff() == []
+    skiff.up("box", "--egress", "pypi.org")
+    assert "would be without their fence" in skiff("egress", "install", "--remove", status=125)[1]
