@@ -66,4 +66,12 @@ Result<Target> Target::parse(std::string_view text) {
   return Target{.host = std::move(*host), .port = *port};
 }
 
+Result<Target> Target::plain(std::string_view authority) {
+  std::string text{authority};
+  if (!text.contains(':')) text += ":" + std::to_string(kHttpPort);
+  SKIFF_TRY(auto target, parse(text));
+  target.is_plain = true;
+  return target;
+}
+
 }  // namespace skiff::container::egress

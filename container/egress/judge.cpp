@@ -8,34 +8,8 @@ namespace skiff::container::egress {
 namespace {
 
 std::string rule_for(const Target& target) {
+  if (target.is_plain) return "http://" + (target.port == kHttpPort ? target.host : target.text());
   return target.port == kHttpsPort ? target.host : target.text();
-}
-
-std::string_view reason_phrase(unsigned status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 405:
-      return "Method Not Allowed";
-    case 407:
-      return "Proxy Authentication Required";
-    case 408:
-      return "Request Timeout";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Refused";
-  }
 }
 
 }  // namespace
@@ -44,16 +18,16 @@ std::optional<Refusal> judge(const Policy* policy, const Target& target, std::st
   if (policy == nullptr) {
     return Refusal{503, "no_policy", "the policy of this sandbox cannot be read: set it again with skiff network"};
   }
-  if (policy->allows(target.host, target.port)) return std::nullopt;
+  if (policy->allows(target.host, target.port, target.is_plain)) return std::nullopt;
   const std::string remedy = std::string{"; on its own machine `skiff network "}
                                  .append(sandbox)
                                  .append(" --egress RULE...` replaces the rules, and `--egress '")
                                  .append(rule_for(target))
                                  .append("'` among them allows it");
   if (policy->names(target.host)) {
-    return Refusal{
-        403, "port_not_allowed",
-        "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) + remedy};
+    return Refusal{403, "port_not_allowed",
+                   "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) +
+                       (target.is_plain ? " without TLS" : "") + remedy};
   }
   return Refusal{403, "not_allowed", "this sandbox may not reach " + target.host + remedy};
 }
@@ -77,7 +51,7 @@ std::optional<Refusal> judge_hello(const protocol::ClientHelloReader& hello, con
   return Refusal{403, "sni_mismatch", "the client asks " + hello.name() + " for TLS in a tunnel to " + target.host};
 }
 
-std::string response(const Refusal& refusal, const Target& target) {
+protocol::HttpResponse answer(const Refusal& refusal, const Target& target) {
   nlohmann::ordered_json problem{{"type", "about:blank"},
                                  {"title", "The sandbox's egress proxy refuses this"},
                                  {"status", refusal.status},
@@ -87,13 +61,19 @@ std::string response(const Refusal& refusal, const Target& target) {
     problem["host"] = target.host;
     problem["port"] = target.port;
   }
-  const std::string body = problem.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
-  std::string text{"HTTP/1.1 "};
-  text += std::to_string(refusal.status) + " ";
-  text.append(reason_phrase(refusal.status)).append("\r\nX-Skiff-Egress: ").append(refusal.code);
-  if (refusal.status == 405) text += "\r\nAllow: CONNECT";
-  text += "\r\nContent-Type: application/problem+json\r\nConnection: close\r\nContent-Length: ";
-  return text.append(std::to_string(body.size())).append("\r\n\r\n").append(body);
+  protocol::HttpResponse answer{.status = refusal.status,
+                                .headers = {{"X-Skiff-Egress", refusal.code}},
+                                .body = problem.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n"};
+  if (refusal.status == 405) answer.headers.add("Allow", "CONNECT");
+  answer.headers.add("Content-Type", "application/problem+json");
+  return answer;
+}
+
+std::string response(const Refusal& refusal, const Target& target) {
+  protocol::HttpResponse whole = answer(refusal, target);
+  whole.headers.add("Connection", "close");
+  whole.headers.add("Content-Length", std::to_string(whole.body.size()));
+  return protocol::serialize_head(whole.status, whole.headers) + whole.body;
 }
 
 }  // namespace skiff::container::egress

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 
 #include "container/egress/host_name.hpp"
 #include "container/egress/policy.hpp"
+#include "protocol/http/message.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/client_hello.hpp"
 
@@ -30,7 +32,13 @@ struct Refusal {
 /// Judges the first message of TLS: it must ask for the host of the tunnel.
 [[nodiscard]] std::optional<Refusal> judge_hello(const protocol::ClientHelloReader& hello, const Target& target);
 
+/// Most bytes of the head of a client's request, and of the target in it.
+inline constexpr std::size_t kMostOfHead = std::size_t{16} * 1024;
+inline constexpr std::size_t kMostOfTarget = std::size_t{8} * 1024;
+
 /// The answer of HTTP to a refusal: the status, `X-Skiff-Egress: CODE`, and a problem document (RFC 9457).
+[[nodiscard]] protocol::HttpResponse answer(const Refusal& refusal, const Target& target);
+/// Returns it as bytes, for a connection that ends with it.
 [[nodiscard]] std::string response(const Refusal& refusal, const Target& target);
 
 }  // namespace skiff::container::egress

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
 constexpr std::size_t kShownOfRule = 300;
+constexpr std::string_view kPlain = "http://";
 
 }  // namespace
 
@@ -25,7 +26,13 @@ Result<Policy::Rule> Policy::Rule::parse(const std::string& text) {
   };
   std::string_view host{text};
   Rule rule{.host = {}, .port = kHttpsPort};
-  if (host.contains("://")) return refuse("expected a name, such as pypi.org, and not a URL");
+  if (host.starts_with(kPlain)) {
+    rule = {.host = {}, .port = kHttpPort, .is_plain = true};
+    host.remove_prefix(kPlain.size());
+  }
+  if (host.contains("://")) {
+    return refuse("expected a name, such as pypi.org, and not a URL; http://pypi.org is for requests without TLS");
+  }
   if (const std::size_t colon = host.rfind(':'); colon != std::string_view::npos) {
     const auto port = port_number(host.substr(colon + 1));
     if (!port) return refuse("expected HOST or HOST:PORT with a port of 1 to 65535");
@@ -53,7 +60,8 @@ bool Policy::Rule::is_of(std::string_view name) const {
 }
 
 std::string Policy::Rule::text() const {
-  return (host.starts_with('.') ? "*" : "") + host + (port == kHttpsPort ? "" : ":" + std::to_string(port));
+  const std::string name = std::string{is_plain ? kPlain : ""} + (host.starts_with('.') ? "*" : "") + host;
+  return port == (is_plain ? kHttpPort : kHttpsPort) ? name : name + ":" + std::to_string(port);
 }
 
 Result<Policy> Policy::parse(std::span<const std::string> rules) {
@@ -85,8 +93,9 @@ Result<> Policy::save(const std::filesystem::path& file) const {
   return write_private_file(file, nlohmann::json(rules()).dump() + "\n");
 }
 
-bool Policy::allows(std::string_view host, std::uint16_t port) const {
-  return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.port == port && rule.is_of(host); });
+bool Policy::allows(std::string_view host, std::uint16_t port, bool is_plain) const {
+  return std::ranges::any_of(
+      rules_, [&](const Rule& rule) { return rule.port == port && rule.is_plain == is_plain && rule.is_of(host); });
 }
 
 bool Policy::names(std::string_view host) const {

@@ -19,7 +19,8 @@ class Policy {
   static constexpr std::size_t kMostRules = 1000;
 
   /// Parses rules as a user writes them: `pypi.org` (port 443), `example.com:8443`, `*.example.com` (every name below
-  /// it, at any depth, and not example.com itself). Errors: `invalid_field`, with the rule and what is wrong.
+  /// it, at any depth, and not example.com itself), all for TLS; `http://deb.debian.org` (port 80) for plain HTTP.
+  /// Errors: `invalid_field`, with the rule and what is wrong.
   [[nodiscard]] static Result<Policy> parse(std::span<const std::string> rules);
   /// Reads the file that `save` writes. Errors: those of read(2); `invalid_field` for any other content.
   [[nodiscard]] static Result<Policy> load(const std::filesystem::path& file);
@@ -27,16 +28,17 @@ class Policy {
   [[nodiscard]] Result<> save(const std::filesystem::path& file) const;
 
   /// `host` is in the form of `host_name`.
-  [[nodiscard]] bool allows(std::string_view host, std::uint16_t port) const;
+  [[nodiscard]] bool allows(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// Whether it allows the host with some port.
   [[nodiscard]] bool names(std::string_view host) const;
-  /// The rules in their one form, sorted, each once: HOST or HOST:PORT.
+  /// The rules in their one form, sorted, each once.
   [[nodiscard]] std::vector<std::string> rules() const;
 
  private:
   struct Rule {
     std::string host;  ///< of a wildcard: what follows its star, with the dot
     std::uint16_t port = 0;
+    bool is_plain = false;
 
     [[nodiscard]] static Result<Rule> parse(const std::string& text);
     [[nodiscard]] bool is_of(std::string_view name) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +11,8 @@
 
 #include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
+#include "container/egress/plain_http.hpp"
+#include "container/egress/socks.hpp"
 #include "protocol/http/parser.hpp"
 #include "protocol/net/tunnel.hpp"
 
@@ -17,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr protocol::HeadLimits kHead{.header_bytes = 16 * 1024, .target_bytes = 1024};
+constexpr protocol::HeadLimits kHead{.header_bytes = kMostOfHead, .target_bytes = kMostOfTarget};
 constexpr std::size_t kBlock = 4096;
 /// Bytes of slow receivers, of all tunnels together.
 constexpr std::size_t kHeld = std::size_t{16} << 20U;
@@ -66,19 +70,32 @@ std::optional<std::pair<std::string_view, std::string_view>> request_line(std::s
 
 /// One connection of the sandbox, from accept to end.
 struct Proxy::Passage {
+  /// The protocol in which the client hears of a refusal.
+  enum class Speaks : std::uint8_t { http, plain_http, socks_greeting, socks, tunnel };
+
   protocol::Stream client;
   protocol::Stream upstream = {};
   Target target = {};         ///< empty before it is known
   std::string buffered = {};  ///< bytes of the client that were read and not passed on
   std::string address = {};   ///< the address of the server that is connected
-  bool is_tunnel = false;     ///< 200 has been sent
+  Speaks speaks = Speaks::http;
   bool is_cut = false;
+  /// They close the two streams, wherever these are by then.
+  std::function<void()> close_client = client.closer();
+  std::function<void()> close_upstream = {};
 
   void cut() {
     is_cut = true;
-    client.close();
-    upstream.close();
+    close_client();
+    if (close_upstream) close_upstream();
   }
+};
+
+/// A wait for bytes of a client, and the refusals for one that does not send them, or not all.
+struct Proxy::Wait {
+  SteadyTime until;
+  Refusal late;
+  Refusal incomplete;
 };
 
 Proxy::Proxy(Executor executor, Options options)
@@ -86,8 +103,9 @@ Proxy::Proxy(Executor executor, Options options)
 
 Proxy::~Proxy() = default;
 
-void Proxy::serve(UniqueFd socket) {
-  tasks_.spawn("egress connection", run(this, protocol::Stream{executor_, std::move(socket), "sandbox"}));
+void Proxy::serve(UniqueFd socket, std::string already_read) {
+  protocol::Stream client{executor_, std::move(socket), "sandbox"};
+  tasks_.spawn("egress connection", run(this, std::move(client), std::move(already_read)));
 }
 
 std::size_t Proxy::replace(std::optional<Policy> policy) {
@@ -116,8 +134,8 @@ std::optional<Refusal> Proxy::judge_now(const Passage& passage) const {
   return judge(policy_ ? &*policy_ : nullptr, passage.target, options_.sandbox);
 }
 
-Task<> Proxy::run(Proxy* self, protocol::Stream client) {
-  Passage passage{.client = std::move(client)};
+Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read) {
+  Passage passage{.client = std::move(client), .buffered = std::move(already_read)};
   const auto place = self->passages_.insert(self->passages_.end(), &passage);
   try {
     auto refusal = self->passages_.size() > kConnections
@@ -126,6 +144,8 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client) {
                        : co_await self->open(&passage);
     if (!passage.is_cut && refusal) {
       co_await self->refuse(&passage, std::move(*refusal));
+    } else if (!passage.is_cut && passage.speaks == Passage::Speaks::plain_http) {
+      co_await self->serve_requests(&passage);
     } else if (!passage.is_cut) {
       co_await protocol::tunnel(&passage.client, &passage.upstream,
                                 {.stall = kStall, .silent = kSilent, .budget = &self->budget_, .who = &kHolder});
@@ -137,14 +157,31 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client) {
   self->passages_.erase(place);
 }
 
-Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
+void Proxy::log_refusal(const Passage& passage, const Refusal& refusal) {
   options_.audit->deny({.verdict = "denied",
                         .code = refusal.code,
-                        .host = passage->target.host,
-                        .port = passage->target.port,
-                        .address = passage->address,
+                        .host = passage.target.host,
+                        .port = passage.target.port,
+                        .address = passage.address,
                         .detail = refusal.detail});
-  const std::string text = passage->is_tunnel ? std::string{kAlert} : response(refusal, passage->target);
+}
+
+std::string Proxy::text_of(const Passage& passage, const Refusal& refusal) {
+  switch (passage.speaks) {
+    case Passage::Speaks::tunnel:
+      return std::string{kAlert};
+    case Passage::Speaks::socks_greeting:
+      return std::string{kSocksNone};
+    case Passage::Speaks::socks:
+      return socks_refusal(refusal);
+    default:
+      return response(refusal, passage.target);
+  }
+}
+
+Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
+  log_refusal(*passage, refusal);
+  const std::string text = text_of(*passage, refusal);
   const std::array<std::string_view, 1> parts{text};
   auto sent = co_await passage->client.write(parts, kLinger);
   if (sent && passages_.size() <= kConnections) co_await linger(&passage->client);
@@ -152,21 +189,12 @@ Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
 
 Task<std::optional<Refusal>> Proxy::open(Passage* passage) {
   if (auto refusal = co_await read_target(passage)) co_return refusal;
-  if (auto refusal = judge_now(*passage)) co_return refusal;
-  if (auto refusal = co_await dial(passage)) co_return refusal;
+  if (passage->is_cut || passage->speaks == Passage::Speaks::plain_http) co_return std::nullopt;
+  if (auto refusal = co_await reach(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
-  if (!options_.audit->allow({.verdict = "allowed",
-                              .host = passage->target.host,
-                              .port = passage->target.port,
-                              .address = passage->address})) {
-    co_return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
-  }
-  const std::array<std::string_view, 1> established{kEstablished};
-  if (auto sent = co_await passage->client.write(established, options_.first_words); !sent) {
-    passage->cut();
-    co_return std::nullopt;
-  }
-  passage->is_tunnel = true;
+  const bool is_socks = passage->speaks == Passage::Speaks::socks;
+  if (!co_await send(passage, is_socks ? kSocksConnected : kEstablished)) co_return std::nullopt;
+  passage->speaks = Passage::Speaks::tunnel;
   if (auto refusal = co_await read_hello(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
   const std::array<std::string_view, 1> first{passage->buffered};
@@ -175,37 +203,122 @@ Task<std::optional<Refusal>> Proxy::open(Passage* passage) {
   co_return std::nullopt;
 }
 
-Task<std::optional<Refusal>> Proxy::read_target(Passage* passage) {
-  const SteadyTime until = std::chrono::steady_clock::now() + options_.first_words;
-  protocol::HeadScanner scanner{kHead};
+Task<bool> Proxy::send(Passage* passage, std::string_view text) {
+  const std::array<std::string_view, 1> parts{text};
+  auto sent = co_await passage->client.write(parts, options_.first_words);
+  if (!sent) passage->cut();
+  co_return sent.has_value();
+}
+
+Task<std::optional<Refusal>> Proxy::read_more(Passage* passage, const Wait* wait) {
   std::array<char, kBlock> block{};
-  for (;;) {
-    const auto got = co_await passage->client.read_some(block, left_of(until));
-    if (!got && got.error().code == Errc::timeout) {
-      co_return Refusal{408, "timeout", "no whole request came in time"};
-    }
-    if (!got || *got == 0) {
-      // A client that goes without a word is not refused.
-      if (got && !passage->buffered.empty()) co_return Refusal{400, "bad_request", "the request is incomplete"};
-      passage->cut();
-      co_return std::nullopt;
-    }
-    passage->buffered.append(block.data(), *got);
-    const auto size = scanner.scan(passage->buffered);
-    if (!size) co_return Refusal{size.error().status == 431 ? 431U : 400U, "bad_request", size.error().error.message};
-    if (*size == 0) continue;
-    const auto line = request_line(passage->buffered);
-    if (!line) co_return Refusal{400, "bad_request", "the first line is not a request of HTTP/1.1"};
-    if (line->first != "CONNECT") {
-      co_return Refusal{405, "method_not_allowed",
-                        "only CONNECT passes here, as clients send it for https:// URLs; plain http:// does not"};
-    }
-    auto target = Target::parse(line->second);
-    if (!target) co_return Refusal{400, "bad_target", target.error().message};
-    passage->target = std::move(*target);
-    passage->buffered.erase(0, *size);
+  const auto got = co_await passage->client.read_some(block, left_of(wait->until));
+  if (!got && got.error().code == Errc::timeout) co_return wait->late;
+  if (!got || *got == 0) {
+    // A client that goes without a word is not refused.
+    if (got && !passage->buffered.empty()) co_return wait->incomplete;
+    passage->cut();
     co_return std::nullopt;
   }
+  passage->buffered.append(block.data(), *got);
+  co_return std::nullopt;
+}
+
+Task<std::optional<Refusal>> Proxy::read_target(Passage* passage) {
+  const Wait wait{.until = std::chrono::steady_clock::now() + options_.first_words,
+                  .late = {408, "timeout", "no whole request came in time"},
+                  .incomplete = {400, "bad_request", "the request is incomplete"}};
+  protocol::HeadScanner scanner{kHead};
+  for (;;) {
+    if (passage->buffered.empty()) {
+      if (auto refusal = co_await read_more(passage, &wait)) co_return refusal;
+      if (passage->is_cut) co_return std::nullopt;
+    }
+    if (passage->buffered.front() == kSocks) co_return co_await read_socks(passage, &wait);
+    const auto size = scanner.scan(passage->buffered);
+    if (!size) co_return Refusal{size.error().status == 431 ? 431U : 400U, "bad_request", size.error().error.message};
+    if (*size > 0) co_return read_request(passage, *size);
+    if (auto refusal = co_await read_more(passage, &wait)) co_return refusal;
+    if (passage->is_cut) co_return std::nullopt;
+  }
+}
+
+std::optional<Refusal> Proxy::read_request(Passage* passage, std::size_t size) {
+  const auto line = request_line(passage->buffered);
+  if (!line) return Refusal{400, "bad_request", "the first line is not a request of HTTP/1.1"};
+  if (line->first != "CONNECT" && line->second.starts_with("http://")) {
+    passage->speaks = Passage::Speaks::plain_http;
+    return std::nullopt;
+  }
+  if (line->first != "CONNECT") {
+    return Refusal{405, "method_not_allowed",
+                   "only CONNECT passes here, as clients send it for https:// URLs, and requests with http:// URLs"};
+  }
+  auto target = Target::parse(line->second);
+  if (!target) return Refusal{400, "bad_target", target.error().message};
+  passage->target = std::move(*target);
+  passage->buffered.erase(0, size);
+  return std::nullopt;
+}
+
+Task<std::optional<Refusal>> Proxy::read_socks(Passage* passage, const Wait* wait) {
+  passage->speaks = Passage::Speaks::socks_greeting;
+  auto greeting = read_socks_greeting(passage->buffered);
+  while (greeting && *greeting == 0) {
+    if (auto refusal = co_await read_more(passage, wait)) co_return refusal;
+    if (passage->is_cut) co_return std::nullopt;
+    greeting = read_socks_greeting(passage->buffered);
+  }
+  if (!greeting) co_return std::move(greeting.error());
+  passage->buffered.erase(0, *greeting);
+  if (!co_await send(passage, kSocksChosen)) co_return std::nullopt;
+  passage->speaks = Passage::Speaks::socks;
+  auto request = read_socks_request(passage->buffered);
+  while (request && request->size == 0) {
+    if (auto refusal = co_await read_more(passage, wait)) co_return refusal;
+    if (passage->is_cut) co_return std::nullopt;
+    request = read_socks_request(passage->buffered);
+  }
+  if (!request) co_return std::move(request.error());
+  passage->target = std::move(request->target);
+  passage->buffered.erase(0, request->size);
+  co_return std::nullopt;
+}
+
+Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
+  if (auto refusal = judge_now(*passage)) co_return refusal;
+  if (auto refusal = co_await dial(passage)) co_return refusal;
+  if (passage->is_cut) co_return std::nullopt;
+  if (options_.audit->allow({.verdict = "allowed",
+                             .host = passage->target.host,
+                             .port = passage->target.port,
+                             .address = passage->address})) {
+    co_return std::nullopt;
+  }
+  co_return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
+}
+
+Task<std::expected<protocol::Stream, Refusal>> Proxy::reach_plainly(Passage* passage, Target target) {
+  passage->target = std::move(target);
+  auto refusal = co_await reach(passage);
+  if (refusal) co_return std::unexpected{std::move(*refusal)};
+  co_return std::move(passage->upstream);
+}
+
+Task<> Proxy::serve_requests(Passage* passage) {
+  co_await serve_plain_http(
+      std::move(passage->client), std::exchange(passage->buffered, {}),
+      {.reach = [this, passage](Target target) { return reach_plainly(passage, std::move(target)); },
+       .refused =
+           [this, passage](const Refusal& refusal) {
+             if (!passage->is_cut) log_refusal(*passage, refusal);
+           },
+       .is_over =
+           [passage] {
+             passage->target = {};
+             passage->address = {};
+           },
+       .budget = &budget_});
 }
 
 Task<std::optional<Refusal>> Proxy::dial(Passage* passage) {
@@ -230,6 +343,7 @@ Task<std::optional<Refusal>> Proxy::dial_within(Passage* passage) {
     if (connected) {
       passage->address = address.host();
       passage->upstream = std::move(*connected);
+      passage->close_upstream = passage->upstream.closer();
       co_return std::nullopt;
     }
     why = connected.error().message;
@@ -239,23 +353,16 @@ Task<std::optional<Refusal>> Proxy::dial_within(Passage* passage) {
 
 Task<std::optional<Refusal>> Proxy::read_hello(Passage* passage) {
   using State = protocol::ClientHelloReader::State;
-  const SteadyTime until = std::chrono::steady_clock::now() + options_.first_words;
+  const Wait wait{.until = std::chrono::steady_clock::now() + options_.first_words,
+                  .late = {403, "not_tls", "no ClientHello came in time"},
+                  .incomplete = {403, "not_tls", "the ClientHello is incomplete"}};
   protocol::ClientHelloReader hello;
   State state = hello.add(passage->buffered);
-  std::array<char, kBlock> block{};
   while (state == State::incomplete) {
-    const auto got = co_await passage->client.read_some(block, left_of(until));
-    if (!got && got.error().code == Errc::timeout) {
-      co_return Refusal{403, "not_tls", "no ClientHello came in time"};
-    }
-    if (!got || *got == 0) {
-      if (got && !passage->buffered.empty()) co_return Refusal{403, "not_tls", "the ClientHello is incomplete"};
-      passage->cut();
-      co_return std::nullopt;
-    }
-    const std::string_view bytes{block.data(), *got};
-    passage->buffered += bytes;
-    state = hello.add(bytes);
+    const std::size_t before = passage->buffered.size();
+    if (auto refusal = co_await read_more(passage, &wait)) co_return refusal;
+    if (passage->is_cut) co_return std::nullopt;
+    state = hello.add(std::string_view{passage->buffered}.substr(before));
   }
   if (auto refusal = judge_hello(hello, passage->target)) co_return refusal;
   co_return judge_now(*passage);

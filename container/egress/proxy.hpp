@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/async/task.hpp"
 #include "base/async/task_group.hpp"
@@ -20,9 +22,10 @@
 
 namespace skiff::container::egress {
 
-/// The egress proxy of one sandbox: each connection begins with `CONNECT HOST:PORT`, and becomes a tunnel if the policy
-/// allows it and the TLS in it asks for the same host. Nothing is sent to the server before that. A connection that may
-/// not pass is answered and closed. Reactor thread only.
+/// The egress proxy of one sandbox. A connection begins with `CONNECT HOST:PORT`, of HTTP or SOCKS5, and becomes a
+/// tunnel if the policy allows it and the TLS in it asks for the same host. Nothing is sent to the server before that.
+/// Or it carries requests with `http://` URLs, of which each is judged. What may not pass is answered, and the
+/// connection closed. Reactor thread only.
 class Proxy {
  public:
   /// Connections at a time.
@@ -42,23 +45,33 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  /// Serves a connection of the sandbox.
-  void serve(UniqueFd socket);
-  /// Judges by this policy from now on. Connections that it does not allow are cut, also while they are being made.
-  /// Returns how many. Before the first call, and without a policy, everything is refused.
+  /// Serves a connection of the sandbox, from which these bytes have been read already.
+  void serve(UniqueFd socket, std::string already_read = {});
+  /// Judges by this policy from now on; none refuses everything, as before the first call. Connections that it does not
+  /// allow are cut, also while they are being made. Returns how many.
   std::size_t replace(std::optional<Policy> policy);
   /// Ends all connections.
   [[nodiscard]] Task<> stop();
 
  private:
   struct Passage;
-  static Task<> run(Proxy* self, protocol::Stream client);
+  static Task<> run(Proxy* self, protocol::Stream client, std::string already_read);
+  struct Wait;
   [[nodiscard]] Task<std::optional<Refusal>> open(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> read_target(Passage* passage);
+  [[nodiscard]] static std::optional<Refusal> read_request(Passage* passage, std::size_t size);
+  [[nodiscard]] Task<std::optional<Refusal>> read_socks(Passage* passage, const Wait* wait);
+  [[nodiscard]] Task<std::optional<Refusal>> read_hello(Passage* passage);
+  [[nodiscard]] static Task<std::optional<Refusal>> read_more(Passage* passage, const Wait* wait);
+  [[nodiscard]] Task<std::optional<Refusal>> reach(Passage* passage);
+  [[nodiscard]] Task<std::expected<protocol::Stream, Refusal>> reach_plainly(Passage* passage, Target target);
   [[nodiscard]] Task<std::optional<Refusal>> dial(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> dial_within(Passage* passage);
-  [[nodiscard]] Task<std::optional<Refusal>> read_hello(Passage* passage);
+  [[nodiscard]] Task<> serve_requests(Passage* passage);
+  [[nodiscard]] Task<bool> send(Passage* passage, std::string_view text);
   [[nodiscard]] std::optional<Refusal> judge_now(const Passage& passage) const;
+  void log_refusal(const Passage& passage, const Refusal& refusal);
+  [[nodiscard]] static std::string text_of(const Passage& passage, const Refusal& refusal);
   [[nodiscard]] Task<> refuse(Passage* passage, Refusal refusal);
 
   Executor executor_;

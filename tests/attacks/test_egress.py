@@ -13,7 +13,7 @@ from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
 
-RULES = [word for rule in ("pypi.org", "*.example.com", "*.wild.example.com", "localhost.example.com") for word in ("--egress", rule)]
+RULES = [word for rule in ("pypi.org", "http://files.example.com", "*.example.com", "*.wild.example.com", "localhost.example.com") for word in ("--egress", rule)]
 
 
 @pytest.fixture
@@ -94,17 +94,75 @@ def test_tls_asks_for_the_host_of_the_tunnel(box, outside):
 
 def test_other_requests_are_refused_by_name(box, outside):
     heads = {"TRACE / HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
-             "GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
+             "GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (403, "port_not_allowed"),
+             "GET https://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
              "connect pypi.org:443 HTTP/1.1\r\n\r\n": (405, "method_not_allowed"),
              "CONNECT pypi.org:443 HTTP/2.0\r\n\r\n": (400, "bad_request"), "CONNECT pypi.org:443\r\n\r\n": (400, "bad_request"),
              "CONNECT  pypi.org:443 HTTP/1.1\r\n\r\n": (400, "bad_target"), "CONNECT pypi.org:443 HTTP/1.1\n\n": (400, "bad_request"),
              "CONNECT pypi.org:443\rX HTTP/1.1\r\n\r\n": (400, "bad_request"), "\r\n\r\n": (400, "bad_request"),
-             "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 65536 + "\r\n\r\n": (431, "bad_request"), "\x05\x01\x00\r\n\r\n": (400, "bad_request")}
+             "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 65536 + "\r\n\r\n": (431, "bad_request")}
     found = through(box, *({"head": head} for head in heads))
     for (head, wanted), one in zip(heads.items(), found):
         assert (one["status"], one["code"]) == wanted, (head[:40], one)
     log = [line["code"] for line in log_of(box, "--denied")["items"]]
     assert sorted(log) == sorted(code for _, code in heads.values())
+
+
+def socks(host, port=443, command=1, kind=3):
+    return f"\5\1\0\5{chr(command)}\0{chr(kind)}{chr(len(host))}{host}{chr(port >> 8)}{chr(port & 255)}"
+
+
+def test_socks_is_judged_as_connect_is(box, outside):
+    found = through(box, {"socks": "pypi.org:443"}, {"socks": "evil.org:443"}, {"socks": "pypi.org:80"}, {"socks": "inner.example.com:443"},
+                    {"socks": "11.7.7.7:443"}, {"socks": "pypi.org:443", "sni": "evil.org"}, {"socks": "files.example.com:80"})
+    assert found[0] == {"status": 200, "said": "pypi.org 443 hello"}
+    assert [one["status"] for one in found[1:5]] == [2, 2, 2, 2] and "failed" in found[5] and found[6]["status"] == 2
+    assert len(outside.seen()) == 1
+    attempts = {"an address": ("\5\1\0\5\1\0\1\x0b\7\7\7\1\xbb", 2), "an address of IPv6": ("\5\1\0\5\1\0\4" + "\0" * 18, 2),
+                "BIND": (socks("pypi.org", command=2), 7), "UDP": (socks("pypi.org", command=3), 7), "no name": (socks(""), 2),
+                "a null byte": (socks("pypi\0org"), 2), "port 0": (socks("pypi.org", 0), 2), "a name with its port": (socks("pypi.org:443"), 2),
+                "version 4 behind": ("\5\1\0\4\1", 1), "a half": (socks("pypi.org")[:-1], 1)}
+    answers = through(box, *({"raw": text} for text, _ in attempts.values()))
+    for (name, (_, reply)), one in zip(attempts.items(), answers):
+        assert one["back"] == f"\5\0\5{chr(reply)}\0\1" + "\0" * 6, (name, one)
+    # A login is not offered, so none is needed; and SOCKS4 is none of it.
+    login, old = through(box, {"raw": "\5\1\2"}, {"raw": "\4\1\1\xbb\x0b\7\7\7\0"})
+    assert login["back"] == "\5\xff" and old["back"].startswith("HTTP/1.1 400")
+    assert len(outside.seen()) == 1
+
+
+GET = "GET http://files.example.com/{} HTTP/1.1\r\nHost: files.example.com\r\n{}\r\n"
+
+
+def test_plain_http_is_judged_by_the_request(box, outside):
+    (one,) = through(box, {"raw": GET.format("a%2Fb?c", "Proxy-Authorization: Basic eA==\r\nUpgrade: h2c\r\nConnection: X-Mine, upgrade\r\nX-Mine: 1\r\n")})
+    assert one["back"].startswith("HTTP/1.1 200 OK\r\n")
+    assert one["back"].partition("\r\n\r\n")[2] == ("GET /a%2Fb?c HTTP/1.1\r\nHost: files.example.com\r\nVia: 1.1 skiff-egress\r\n"
+                                                    "Connection: close\r\n\r\n")
+    # Each request of a connection is judged anew.
+    (two,) = through(box, {"raw": GET.format("1", "") + GET.format("2", "").replace("files", "evil") + GET.format("3", "")})
+    assert two["back"].count("HTTP/1.1 200 OK") == 1 and "X-Skiff-Egress: not_allowed" in two["back"] and "GET /3" not in two["back"]
+    refused = {"inner.example.com": "not_allowed", "files.example.com:8443": "port_not_allowed", "files.example.com:443": "port_not_allowed",
+               "pypi.org": "port_not_allowed", "11.7.7.7": "bad_target", "[::1]": "bad_target", "x@files.example.com": "bad_request"}
+    answers = through(box, *({"raw": GET.format("", "").replace("files.example.com", host)} for host in refused))
+    for (host, code), found in zip(refused.items(), answers):
+        assert f"X-Skiff-Egress: {code}\r\n" in found["back"], (host, found)
+    assert len(outside.seen()) == 2
+    log = [(line["verdict"], line.get("host"), line.get("port")) for line in log_of(box)["items"] if line["verdict"] == "allowed"]
+    assert log == [("allowed", "files.example.com", 80)] * 2
+
+
+def test_what_two_readers_could_read_differently_ends_the_connection(box, outside):
+    body = "POST http://files.example.com/ HTTP/1.1\r\nHost: files.example.com\r\n{}\r\n\r\n0\r\n\r\n"
+    forms = [body.format("Content-Length: 5\r\nTransfer-Encoding: chunked"), body.format("Content-Length: 5\r\nContent-Length: 6"),
+             body.format("Transfer-Encoding : chunked"), body.format("Transfer-Encoding: chunked\r\n folded"), body.format("Transfer-Encoding: xchunked"),
+             body.format("Transfer-Encoding: chunked, identity"), body.format("Content-Length: +5"), body.format("X: 1\rY: 2"),
+             GET.format("", "Host: evil.org\r\n"), GET.format("", "").replace("Host: files", "Host: evil"),
+             GET.format("1", "") + "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n", GET.format("1", "") + "GET / HTTP/1.1\r\nHost: files.example.com\r\n\r\n",
+             GET.format("1", "") + "GET https://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n"]
+    for form, one in zip(forms, through(box, *({"raw": form + GET.format("smuggled", "")} for form in forms))):
+        assert "HTTP/1.1 400 " in one["back"] and "smuggled" not in one["back"], (form, one)
+    assert len(outside.seen()) == 3
 
 
 def test_many_connections_are_bounded(box, outside):

@@ -19,6 +19,7 @@ import laptop
 SERVER = "127.0.0.54"
 FAR, PRIVATE = laptop.FAR, "10.1.2.3"
 PORTS = (443, 8443)
+HTTP = 80
 #: The names that the server knows; all below wild.example.com has the address FAR.
 NAMES = {"pypi.org": [FAR], "files.example.com": [FAR], "example.com": [FAR], "inner.example.com": [PRIVATE], "evil.org": [FAR],
          "both.example.com": [FAR, PRIVATE], "metadata.example.com": ["169.254.169.254"], "own.example.com": [laptop.OWN],
@@ -102,6 +103,14 @@ def serve_names(table, log, address=SERVER):
         server.sendto(head + question + answers, peer)
 
 
+def answer_plainly(connection):
+    """An answer with the request as it came."""
+    got = b""
+    while not got.endswith((b"\r\n\r\n", b"!")) and (block := connection.recv(65536)):
+        got += block
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(got) + got)
+
+
 def serve_tls(certificate, log):
     lock = threading.Lock()
 
@@ -112,6 +121,8 @@ def serve_tls(certificate, log):
                 return
             with lock, open(log, "a") as file:
                 file.write(f"{port} {first.hex()}\n")
+            if port == HTTP:
+                return answer_plainly(connection)
             asked = []
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, pathlib.Path(certificate).with_suffix(".key"))
@@ -126,7 +137,7 @@ def serve_tls(certificate, log):
                     else:
                         secure.sendall(f"{asked[0]} {port} ".encode() + block)
 
-    listeners = {socket.create_server((address, port)): port for address in (FAR, PRIVATE) for port in PORTS}
+    listeners = {socket.create_server((address, port)): port for address in (FAR, PRIVATE) for port in (HTTP, *PORTS)}
     print("ready", flush=True)
     while True:
         for one in select.select(list(listeners), [], [])[0]:

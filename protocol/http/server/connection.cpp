@@ -6,6 +6,7 @@
 #include <array>
 #include <exception>
 #include <new>
+#include <span>
 #include <vector>
 
 #include <boost/asio/error.hpp>
@@ -43,6 +44,17 @@ HeadFailure connection_lost(Error error) {
 }
 
 }  // namespace
+
+void HttpConnection::begin_with(std::string_view bytes) {
+  const std::size_t most = bytes.size();
+  while (!bytes.empty()) {
+    const std::span<char> room = input_.buffer().room(most);
+    const std::size_t size = std::min(room.size(), bytes.size());
+    std::ranges::copy(bytes.substr(0, size), room.begin());
+    input_.buffer().received(size);
+    bytes.remove_prefix(size);
+  }
+}
 
 Task<> HttpConnection::run() {
   if (stream_.is_tls()) {

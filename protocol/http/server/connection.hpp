@@ -38,6 +38,8 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
+  /// Takes bytes that were read from the stream before.
+  void begin_with(std::string_view bytes);
   /// Serves until the connection ends or is handed over.
   [[nodiscard]] Task<> run();
   struct Successor {

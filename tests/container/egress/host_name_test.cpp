@@ -60,6 +60,15 @@ TEST(PortNumber, IsInDigits) {
   }
 }
 
+TEST(Target, OfAUrlHasAUsualPort) {
+  EXPECT_EQ(Target::plain("PyPI.org").value().text(), "pypi.org:80");
+  EXPECT_EQ(Target::plain("pypi.org:8080").value().text(), "pypi.org:8080");
+  EXPECT_TRUE(Target::plain("pypi.org").value().is_plain);
+  for (const std::string_view text : {"", ":80", "[::1]", "[::1]:80", "1.2.3.4", "a@pypi.org", "pypi.org:"}) {
+    EXPECT_FALSE(Target::plain(text)) << text;
+  }
+}
+
 TEST(Target, IsHostAndPort) {
   const auto target = Target::parse("PyPI.org.:8443").value();
   EXPECT_EQ(target.host, "pypi.org");

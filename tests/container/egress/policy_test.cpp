@@ -34,15 +34,46 @@ TEST(Policy, NamesAllBelowAName) {
   }
 }
 
+TEST(Policy, TakesPlainHttpWhereItSaysSo) {
+  const Policy policy = policy_of({"http://Deb.debian.org", "http://*.a.org:8080", "b.org", "http://b.org:80"});
+  EXPECT_TRUE(policy.allows("deb.debian.org", 80, true));
+  EXPECT_FALSE(policy.allows("deb.debian.org", 80, false));
+  EXPECT_FALSE(policy.allows("deb.debian.org", 443, false));
+  EXPECT_FALSE(policy.allows("deb.debian.org", 443, true));
+  EXPECT_TRUE(policy.allows("x.a.org", 8080, true));
+  EXPECT_TRUE(policy.allows("b.org", 443, false));
+  EXPECT_FALSE(policy.allows("b.org", 443, true));
+  EXPECT_EQ(policy.rules(),
+            (std::vector<std::string>{"http://*.a.org:8080", "http://b.org", "b.org", "http://deb.debian.org"}));
+  EXPECT_EQ(policy_of(policy.rules()).rules(), policy.rules());
+}
+
 TEST(Policy, HasOneForm) {
   EXPECT_EQ(policy_of({"b.org", "*.A.org:8443", "b.org:443", "*.a.org:8443"}).rules(),
             (std::vector<std::string>{"*.a.org:8443", "b.org"}));
 }
 
 TEST(Policy, RefusesWhatIsNoRule) {
-  for (const char* text :
-       {"", "*", "*.com", "localhost", "a.*.org", "**.a.org", "*a.org", "https://pypi.org", "1.2.3.4", "10.0.0.0/8",
-        "[::1]:443", "pypi.org:0", "pypi.org:x", "pypi.org:443-445", "pypi.org/simple", "a,b.org"}) {
+  for (const char* text : {"",
+                           "*",
+                           "*.com",
+                           "localhost",
+                           "a.*.org",
+                           "**.a.org",
+                           "*a.org",
+                           "https://pypi.org",
+                           "http://",
+                           "http://pypi.org/",
+                           "http://http://pypi.org",
+                           "http://1.2.3.4",
+                           "1.2.3.4",
+                           "10.0.0.0/8",
+                           "[::1]:443",
+                           "pypi.org:0",
+                           "pypi.org:x",
+                           "pypi.org:443-445",
+                           "pypi.org/simple",
+                           "a,b.org"}) {
     const auto policy = Policy::parse(std::vector<std::string>{"good.org", text});
     ASSERT_FALSE(policy) << text;
     EXPECT_EQ(policy.error().code, Errc::invalid_field);

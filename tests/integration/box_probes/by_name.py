@@ -2,7 +2,9 @@
 
 {"to": "HOST:PORT", "sni": NAME, "say": TEXT}: a tunnel, TLS in it that asks for NAME (HOST without "sni"), and the answer to TEXT.
 {"to": "HOST:PORT", "bytes": HEX, "each": N}: the bytes in a tunnel, N at a time, and all that comes back.
-{"head": TEXT}: a request as it is, and all that comes back."""
+{"head": TEXT}: a request as it is, and all that comes back.
+{"socks": "HOST:PORT"}: as "to", by SOCKS5; a refusal has the reply's byte as its status.
+{"raw": TEXT}: these bytes, without waiting for an answer, and all that comes back."""
 
 import json
 import socket
@@ -36,8 +38,29 @@ def request(head):
     return one, status, code
 
 
+def by_socks(to):
+    host, _, port = to.rpartition(":")
+    one = socket.create_connection(PROXY, 20)
+    one.sendall(b"\5\1\0")
+    assert one.recv(2) == b"\5\0"
+    one.sendall(b"\5\1\0\3" + bytes([len(host)]) + host.encode() + int(port).to_bytes(2, "big"))
+    answer = one.recv(10)
+    return one, 200 if answer == b"\5\0\0\1" + bytes(6) else answer[1], ""
+
+
+def raw(text):
+    with socket.create_connection(PROXY, 20) as one:
+        one.sendall(text.encode("latin-1"))
+        one.shutdown(socket.SHUT_WR)
+        return {"back": read_all(one).decode("latin-1")}
+
+
 def attempt(wanted):
-    one, status, code = request(wanted.get("head") or f"CONNECT {wanted['to']} HTTP/1.1\r\nHost: {wanted['to']}\r\n\r\n")
+    if "raw" in wanted:
+        return raw(wanted["raw"])
+    if "socks" in wanted:
+        wanted = {"to": wanted["socks"], **wanted}
+    one, status, code = by_socks(wanted["to"]) if "socks" in wanted else request(wanted.get("head") or f"CONNECT {wanted['to']} HTTP/1.1\r\nHost: {wanted['to']}\r\n\r\n")
     with one:
         if status != 200:
             return {"status": status, "code": code, "said": read_all(one).decode("latin-1")}
