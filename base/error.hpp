@@ -90,6 +90,7 @@ namespace skiff {
   X(port_not_listening,     "No server listens there at 127.0.0.1 or ::1: `/v1/ports` lists the listening ports.")     \
   X(bad_gateway,            "The server behind it closed the connection, or does not speak HTTP: see `detail`.")       \
   X(too_many_sandboxes,     "The limit of the API key is reached: `Retry-After` says when to try again.")              \
+  X(egress_waiting,         "The network is not closed yet, so no command may run: repeat after `Retry-After`.")       \
   X(draining,               "The agent is about to stop: use another sandbox.")                                        \
   X(timeout,                "The wait exceeded its time limit.")                                                       \
   X(cancelled,              "The client has disconnected.")                                                            \

@@ -26,6 +26,8 @@ constexpr auto kAgentVariables = std::to_array<std::string_view>({"SKIFF_ALLOWED
                                                                   "SKIFF_E2B_HOME",
                                                                   "SKIFF_E2B_TOKEN_SHA256",
                                                                   "SKIFF_EGRESS",
+                                                                  "SKIFF_EGRESS_CANARY",
+                                                                  "SKIFF_EGRESS_TOKEN",
                                                                   "SKIFF_ENDED_COMMAND_TTL",
                                                                   "SKIFF_ENV_DENY",
                                                                   "SKIFF_EXIT_DRAIN",

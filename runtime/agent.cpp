@@ -82,8 +82,8 @@ Agent::Agent(Executor on, Settings with, Access who, const InheritedLimits& inhe
     early_oom_.live_changed();
   };
   supervisor.live.before_start = [this]() -> Result<> {
-    if (keep_limits().lost.empty()) return {};
-    return fail(Errc::draining, "the agent is stopping and takes no new work");
+    if (!keep_limits().lost.empty()) return fail(Errc::draining, "the agent is stopping and takes no new work");
+    return wait_for_fence();
   };
   if (settings.ttl.count() > 0) activity.lease(settings.ttl);
   if (settings.idle_ttl.count() > 0) activity.idle_limit(settings.idle_ttl);
@@ -104,6 +104,11 @@ OwnLimits::Kept Agent::keep_limits() {
     shutdown.fail(std::string{kept.lost} + " of the agent was lowered by another process and cannot be restored");
   }
   return kept;
+}
+
+Result<> Agent::wait_for_fence() const {
+  if (!fence || fence->state() != egress::Fence::State::waiting) return {};
+  return fail(Errc::egress_waiting, fence->why());
 }
 
 Task<> Agent::drain() {

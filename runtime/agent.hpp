@@ -11,6 +11,7 @@
 #include "runtime/api/code/contexts.hpp"
 #include "runtime/auth/access.hpp"
 #include "runtime/connections.hpp"
+#include "runtime/egress/fence.hpp"
 #include "runtime/egress/helper.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/pools.hpp"
@@ -42,6 +43,8 @@ struct Agent {
   /// Restores the agent's own resource limits that another process lowered. If one cannot be restored, the agent fails:
   /// an agent that lives but cannot work serves no client, and its end is visible to its owner.
   OwnLimits::Kept keep_limits();
+  /// `egress_waiting` until the sandbox's network is proved to be closed, if it has to be.
+  [[nodiscard]] Result<> wait_for_fence() const;
 
   Executor executor;
   Settings settings;
@@ -60,6 +63,7 @@ struct Agent {
   sessions::Registry registry;
   api::CodeContexts code_contexts;
   Shutdown shutdown;
+  std::unique_ptr<egress::Fence> fence;    ///< null: nothing has to be proved before commands run
   std::unique_ptr<egress::Helper> egress;  ///< null: the sandbox has no egress proxy
   bool initialised = false;                ///< /v1/init was called
   sessions::Labels labels;                 ///< labels of the sandbox, from /v1/init

@@ -150,6 +150,8 @@ Task<> watch_certificate(Running* running) {
 }
 
 Task<> run_workload(Running* running) {
+  if (running->agent.fence) co_await running->agent.fence->until(egress::Fence::State::fenced);
+  if (running->agent.shutdown.draining()) co_return;
   if (auto started = co_await running->workload->start(); !started) {
     std::fprintf(stderr, "skiffd: %s\n", started.error().message.c_str());
     running->agent.shutdown.ask(EndCause::workload, "the workload could not be started");
@@ -211,6 +213,7 @@ Task<> run_until_stopped(Running* running) {
   co_await running->server.stop();
   for (const auto& dialect : running->dialects) co_await dialect->stop();
   if (running->agent.egress) co_await running->agent.egress->stop();
+  if (running->agent.fence) co_await running->agent.fence->stop();
   beside.cancel();
   co_await beside.join();
   co_await running->agent.supervisor.tasks.join();
@@ -283,10 +286,24 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
 
 /// Checks --egress before the agent serves.
 Result<> check_egress(const Settings& settings) {
-  if (settings.egress.empty()) return {};
+  const bool is_alone = settings.egress_canary.empty() && settings.egress_token.empty();
+  if (settings.egress.empty() && is_alone) return {};
+  const auto refuse = [](const std::string& why, const char* flag) { return fail(Errc::invalid_field, why, flag); };
+  if (settings.egress.empty() || (settings.egress.starts_with("unix:") && !is_alone)) {
+    return refuse("--egress-canary and SKIFF_EGRESS_TOKEN need --egress IP:PORT", "--egress");
+  }
   SKIFF_TRY(const auto proxy, protocol::Address::parse(settings.egress));
-  if (proxy.is_unix()) return {};
-  return fail(Errc::invalid_field, "--egress \"" + settings.egress + "\": expected unix:PATH", "--egress");
+  if (proxy.is_unix() && is_alone) return {};
+  if (proxy.port() == 0) {
+    return refuse("--egress \"" + settings.egress + "\": expected unix:PATH or IP:PORT", "--egress");
+  }
+  auto canary = protocol::Address::parse(settings.egress_canary);
+  if (!canary || canary->port() == 0) {
+    return refuse("--egress IP:PORT needs --egress-canary IP:PORT, which shows that nothing else can be reached",
+                  "--egress-canary");
+  }
+  if (settings.egress_token.empty() || egress::Helper::is_token(settings.egress_token)) return {};
+  return refuse("SKIFF_EGRESS_TOKEN is printable ASCII without blanks, at most 2000 bytes", "SKIFF_EGRESS_TOKEN");
 }
 
 /// Listens where commands find their proxy.
@@ -296,11 +313,19 @@ Result<> start_egress(Agent& agent) {
   SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
   SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
   SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, own));
+  if (!proxy.is_unix()) {
+    SKIFF_TRY(auto canary, protocol::Address::parse(agent.settings.egress_canary));
+    agent.fence = std::make_unique<egress::Fence>(agent.executor,
+                                                  egress::Fence::Options{.proxy = proxy, .canary = std::move(canary)});
+    agent.fence->start();
+  }
   agent.egress = std::make_unique<egress::Helper>(agent.executor, std::move(proxy),
                                                   protocol::TunnelLimits{.stall = agent.settings.write_timeout,
                                                                          .silent = agent.settings.port_timeout,
                                                                          .budget = &agent.quotas.received,
-                                                                         .who = &holder});
+                                                                         .who = &holder},
+                                                  agent.fence.get());
+  if (!agent.settings.egress_token.empty()) agent.egress->use_token(std::exchange(agent.settings.egress_token, {}));
   agent.connections.own_ports.push_back(own.port());
   agent.egress->listen(std::move(listener));
   return {};
@@ -323,6 +348,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   std::string made_token;
   auto who = create_authenticator(settings, made_token);
   wipe_environment("SKIFF_TOKEN");
+  wipe_environment("SKIFF_EGRESS_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
   if (auto checked = check_egress(settings); !checked) return failed(checked.error(), kWrongSettings);
   for (const UnknownVariable& variable : unknown_variables(::environ, Program::agent)) {

@@ -49,6 +49,7 @@ GrpcCode code_of(Errc code) {
     case Errc::not_supported:
       return GrpcCode::unimplemented;
     case Errc::draining:
+    case Errc::egress_waiting:
     case Errc::too_many_connections:
       return GrpcCode::unavailable;
     case Errc::cancelled:

@@ -166,6 +166,8 @@ Entry entry(Errc code) noexcept {
       return {429, "The limit of the API key is reached"};
     case Errc::bad_gateway:
       return {502, "The server behind gave no answer"};
+    case Errc::egress_waiting:
+      return {503, "The network is not closed yet"};
     case Errc::draining:
       return {503, "The agent is about to stop"};
     case Errc::timeout:

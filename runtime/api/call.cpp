@@ -74,7 +74,7 @@ Task<Result<>> Call::no_content() {
 
 bool is_for_later(Errc code) noexcept {
   return code == Errc::too_many_commands || code == Errc::too_many_sessions || code == Errc::too_many_connections ||
-         code == Errc::resource_exhausted || code == Errc::draining;
+         code == Errc::resource_exhausted || code == Errc::egress_waiting || code == Errc::draining;
 }
 
 protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,

@@ -1,17 +1,21 @@
 #include "runtime/egress/helper.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "base/scope_counter.hpp"
+#include "base/small_file.hpp"
 #include "protocol/http/client.hpp"
 
 namespace skiff::runtime::egress {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTime{5'000};
+constexpr std::string_view kGreeting = "SKIFF-EGRESS/1 ";
+constexpr std::size_t kLongestToken = 2000;
 constexpr std::string_view kNoProxy =
     "HTTP/1.1 503 Service Unavailable\r\nX-Skiff-Egress: no_proxy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 constexpr std::string_view kTooMany =
@@ -38,8 +42,19 @@ void set_variables(sessions::Variables& variables) {
   variables.try_emplace("NODE_USE_ENV_PROXY", "1");
 }
 
-Helper::Helper(Executor executor, protocol::Address proxy, protocol::TunnelLimits limits)
-    : executor_{executor}, proxy_{std::move(proxy)}, limits_{limits}, tasks_{executor} {}
+bool Helper::is_token(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= kLongestToken &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+void Helper::use_token(std::string token) {
+  wipe(preamble_);
+  preamble_ = std::string{kGreeting}.append(token).append("\r\n");
+  wipe(token);
+}
+
+Helper::Helper(Executor executor, protocol::Address proxy, protocol::TunnelLimits limits, const Fence* fence)
+    : executor_{executor}, proxy_{std::move(proxy)}, limits_{limits}, fence_{fence}, tasks_{executor} {}
 
 void Helper::listen(std::shared_ptr<protocol::Listener> listener) {
   listener_ = std::move(listener);
@@ -61,12 +76,26 @@ Task<> Helper::carry(Helper* self, protocol::Stream client, std::size_t before) 
     co_await answer(&client, kTooMany);
     co_return;
   }
-  auto upstream = co_await protocol::connect(self->proxy_, kConnectTime, self->executor_);
+  auto upstream = co_await self->reach();
   if (!upstream) {
     co_await answer(&client, kNoProxy);
     co_return;
   }
   co_await protocol::tunnel(&client, &*upstream, self->limits_);
+}
+
+Task<Result<protocol::Stream>> Helper::reach() const {
+  if (fence_ != nullptr && fence_->state() == Fence::State::waiting) {
+    co_return fail(Errc::egress_waiting, fence_->why());
+  }
+  if (!proxy_.is_unix() && preamble_.empty()) co_return fail(Errc::unauthenticated, "there is no egress token yet");
+  SKIFF_CO_TRY(auto upstream, co_await protocol::connect(proxy_, kConnectTime, executor_));
+  if (!preamble_.empty()) {
+    const std::string preamble = preamble_;
+    const std::array<std::string_view, 1> parts{preamble};
+    SKIFF_CO_TRY_VOID(co_await upstream.write(parts, kConnectTime));
+  }
+  co_return upstream;
 }
 
 Task<> Helper::stop() {

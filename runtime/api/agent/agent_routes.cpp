@@ -129,7 +129,9 @@ Task<Result<>> introduce(Call& call) {
 }
 
 Task<Result<>> healthz(Call& call) {
-  co_return co_await call.json(200, R"({"status":"ok"})");
+  const auto& fence = call.agent.fence;
+  if (!fence) co_return co_await call.json(200, R"({"status":"ok"})");
+  co_return co_await call.json(200, R"({"status":"ok","egress":")" + std::string{fence->word()} + "\"}");
 }
 
 Task<Result<>> readyz(Call& call) {
@@ -138,6 +140,7 @@ Task<Result<>> readyz(Call& call) {
     call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping");
   }
+  SKIFF_CO_TRY_VOID(call.agent.wait_for_fence());
   co_return co_await call.json(200, R"({"status":"ready"})");
 }
 

@@ -41,6 +41,16 @@ Result<> for_the_whole_sandbox(const Call& call) {
   return fail(Errc::insufficient_scope, "the credential is for one session, but this concerns the whole sandbox");
 }
 
+Result<> check_egress_token(const Agent& agent, std::string_view token) {
+  constexpr std::string_view kField = "/egress_token";
+  if (!agent.fence) {
+    return fail(Errc::invalid_field, "this agent has no egress proxy that takes a token (--egress IP:PORT)",
+                std::string{kField});
+  }
+  if (egress::Helper::is_token(token)) return {};
+  return fail(Errc::invalid_field, "an egress token is printable ASCII without blanks", std::string{kField});
+}
+
 OrNull<std::uint64_t> or_null_ms(const std::optional<Milliseconds>& time) {
   return {time ? std::optional{static_cast<std::uint64_t>(time->count())} : std::nullopt};
 }
@@ -93,11 +103,13 @@ Task<Result<>> initialise(Call& call) {
   if (agent.initialised)
     co_return fail(Errc::already_initialised, "/v1/init can be called only once, and was called before");
   SKIFF_CO_TRY(auto keys, check_keys(request));
+  if (request.egress_token) SKIFF_CO_TRY_VOID(check_egress_token(agent, *request.egress_token));
 
   // From here on another call is refused, also while the setup starts. The setup needs the environment. If it cannot be
   // started, nothing has changed.
   agent.initialised = true;
   agent.registry.set_environment(request.env, request.secret_env);
+  if (request.egress_token) agent.egress->use_token(std::move(*request.egress_token));
   std::shared_ptr<sessions::Command> setup;
   if (request.setup) {
     auto started = co_await start_setup(call, std::move(*request.setup));

@@ -23,6 +23,7 @@ struct InitRequest {
   std::map<std::string, std::string> labels;
   std::vector<std::string> token_sha256;
   std::vector<std::string> public_keys;
+  std::optional<std::string> egress_token;
   std::optional<Milliseconds> ttl;
   std::optional<Milliseconds> idle_ttl;
   std::optional<SetupRequest> setup;
@@ -37,6 +38,8 @@ struct InitRequest {
             {.min_length = 64, .max_length = 64, .max_items = 64, .optional = true}),
       field("public_keys", &InitRequest::public_keys, "Further Ed25519 keys (PEM) whose JWTs are accepted",
             {.min_length = 1, .max_length = 16384, .max_items = 64, .optional = true}),
+      field("egress_token", &InitRequest::egress_token, "Token of the sandbox for its egress proxy",
+            {.min_length = 1, .max_length = 2000, .text = Text::no_nul, .write_only = true}),
       field("ttl_ms", &InitRequest::ttl, "The agent drains and exits after this time",
             {.minimum = 1, .maximum = kLongestTime}),
       field("idle_ttl_ms", &InitRequest::idle_ttl, "The agent drains and exits after this time without use",

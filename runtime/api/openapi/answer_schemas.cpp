@@ -25,7 +25,7 @@ std::vector<Member> command() {
 }  // namespace
 
 SchemaRef status_schema() {
-  return {.name = "Status", .json = object({{"status", kText}})};
+  return {.name = "Status", .json = object({{"status", kText}, {"egress", kText, false}})};
 }
 
 SchemaRef ports_schema() {

@@ -56,6 +56,7 @@ ConnectCode connect_code(Errc code) noexcept {
     case Errc::cancelled:
       return {"canceled", 499};
     case Errc::draining:
+    case Errc::egress_waiting:
       return {"unavailable", 503};
     default:
       return {"internal", 500};

@@ -761,6 +761,8 @@ export interface components {
       setup: components["schemas"]["CommandResult"] | null;
     };
     InitRequest: {
+      /** @description Token of the sandbox for its egress proxy */
+      egress_token?: string;
       /** @description Variables of all commands from now on; null removes one */
       env?: {
         [key: string]: string | null;
@@ -1292,6 +1294,7 @@ export interface components {
       uptime_ms: number;
     };
     Status: {
+      egress?: string;
       status: string;
     };
     StdinState: {
