@@ -94,7 +94,8 @@ Task<Result<EgressTrial>> result_of(const Trials* trials, std::string name) {
     const std::string phase = kube::pod_phase(pod);
     if (phase == "Succeeded") break;
     if (phase == "Failed" || std::chrono::steady_clock::now() >= until) {
-      co_return fail(Errc::timeout, "the trial Pod " + name + " is " + phase + ", and says nothing");
+      co_return fail(Errc::timeout, std::string{"the trial Pod "}.append(name).append(" is ").append(phase).append(
+                                        ", and says nothing"));
     }
     co_await pause(kBetweenTrialLooks);
   }

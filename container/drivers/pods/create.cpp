@@ -147,9 +147,14 @@ Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std:
   PodWait wait{.namespace_name = made.namespace_name(), .name = made.name(), .now = {}, .deadline = deadline};
   wait.now = std::move(made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
-  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster->client(), &news, std::move(wait), progress));
+  auto ready = co_await wait_until_ready(&cluster->client(), &news, std::move(wait), progress);
+  if (!ready && !record.spec.egress.empty() && failure_reason(ready.error()) == FailureReason::not_ready) {
+    ready.error().message +=
+        "; with egress by name it takes commands once the cluster enforces its NetworkPolicy: skiff doctor --egress";
+  }
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
   KnownPod known{
-      .config_map = std::move(config_map), .record = {}, .pod = std::move(ready), .service = std::move(service)};
+      .config_map = std::move(config_map), .record = {}, .pod = std::move(*ready), .service = std::move(service)};
   if (known.config_map) known.record = std::move(record);
   co_return known;
 }

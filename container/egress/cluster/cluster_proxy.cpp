@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -34,11 +35,17 @@ std::optional<Policy> policy_in(const std::string& text) {
   return policy ? std::optional{std::move(*policy)} : std::nullopt;
 }
 
-protocol::Resolver limited(protocol::Resolver resolve, std::shared_ptr<Semaphore> places) {
-  return [resolve = std::move(resolve), places = std::move(places)](
-             std::string host, std::uint16_t port) -> Task<Result<std::vector<protocol::Address>>> {
-    const Semaphore::Permit permit = co_await places->acquire();
-    co_return co_await resolve(std::move(host), port);
+using Places = std::shared_ptr<Semaphore>;
+
+Task<Result<std::vector<protocol::Address>>> resolve_in_turn(protocol::Resolver resolve, Places places,
+                                                             std::string host, std::uint16_t port) {
+  const Semaphore::Permit permit = co_await places->acquire();
+  co_return co_await resolve(std::move(host), port);
+}
+
+protocol::Resolver limited(protocol::Resolver resolve, Places places) {
+  return [resolve = std::move(resolve), places = std::move(places)](std::string host, std::uint16_t port) {
+    return resolve_in_turn(resolve, places, std::move(host), port);
   };
 }
 
@@ -58,7 +65,7 @@ struct ClusterProxy::Member {
   SeenPod pod;
   PodAudit audit;
   Proxy proxy;
-  bool was_ready = false;
+  bool was_proven = false;   ///< its agent has seen the fence: it was ready, or has sent its token
   bool is_unfenced = false;  ///< it has reached the canary
 };
 
@@ -100,7 +107,7 @@ void ClusterProxy::put(const kube::Object& pod) {
   if (is_new) member = members_.emplace(seen.uid, std::make_shared<Member>(this, seen)).first;
   Member& known = *member->second;
   const bool has_changed = is_new || known.pod.policy != seen.policy;
-  known.was_ready = known.was_ready || seen.is_ready;
+  known.was_proven = known.was_proven || seen.is_ready;
   known.pod = std::move(seen);
   if (has_changed && !known.is_unfenced) known.proxy.replace(policy_in(known.pod.policy));
 }
@@ -147,7 +154,7 @@ void ClusterProxy::serve(UniqueFd socket, const protocol::Address& peer) {
 void ClusterProxy::note_canary(const protocol::Address& peer) {
   const SeenPod* const pod = pods_.at(peer.host());
   const auto found = pod == nullptr ? members_.end() : members_.find(pod->uid);
-  if (found == members_.end() || !found->second->was_ready || found->second->is_unfenced) return;
+  if (found == members_.end() || !found->second->was_proven || found->second->is_unfenced) return;
   Member& member = *found->second;
   member.is_unfenced = true;
   member.proxy.replace(std::nullopt);
@@ -200,6 +207,7 @@ Task<> ClusterProxy::admit(ClusterProxy* self, UniqueFd socket, std::string addr
     auto refused = self->identify(address, **token, &member);
     // The descriptor leaves the reactor here; the proxy waits for it from now on.
     if (!refused) {
+      member->was_proven = true;
       member->proxy.serve(UniqueFd{client.release()});
       co_return;
     }

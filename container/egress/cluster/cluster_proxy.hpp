@@ -56,8 +56,8 @@ class ClusterProxy {
 
   /// Serves a connection.
   void serve(UniqueFd socket, const protocol::Address& peer);
-  /// A connection to the canary has come: no fence holds that Pod, so it is refused from now on. While the Pod is not
-  /// ready its agent waits for the fence by such connections.
+  /// A connection to the canary has come: no fence holds that Pod, so it is refused from now on. Before the Pod
+  /// is ready, or its first token comes, its agent waits for the fence by such connections.
   void note_canary(const protocol::Address& peer);
   /// Ends all connections.
   [[nodiscard]] Task<> stop();

@@ -80,7 +80,7 @@ class Program {
     kube::Watch watch{client_,
                       {.resource = kube::kPods,
                        .namespace_name = client_->default_namespace(),
-                       .take_page = [&](std::vector<kube::Object> pods, bool is_first) {
+                       .take_page = [&](const std::vector<kube::Object>& pods, bool is_first) {
                          if (is_first) names.clear();
                          for (const kube::Object& pod : pods) {
                            names.insert(pod.name());

@@ -1,6 +1,7 @@
 #include "container/drivers/pods/egress/egress.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -61,6 +62,16 @@ CO_TEST(PodEgress, MakesAFencedPodWithItsRulesAndItsCredential, DrivenCluster& o
   CO_ASSERT_TRUE(fence.has_value());
   EXPECT_EQ(fence->json["spec"]["egress"].size(), 1U);
   EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-egress"), on.place_of("POST", "/services"));
+}
+
+CO_TEST(PodEgress, SaysWhatAPodThatIsNeverReadyMayWaitFor, DrivenCluster& on) {
+  co_await install(&on);
+  on.fake.server.runs_pods = false;
+  SandboxSpec spec = named();
+  spec.wait = std::chrono::milliseconds{300};
+  const auto refused = co_await on.driver.create(std::move(spec), fakes::ignore_progress);
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_TRUE(refused.error().message.contains("skiff doctor --egress")) << refused.error().message;
 }
 
 CO_TEST(PodEgress, NeedsAProxyThatKnowsTheKey, DrivenCluster& on) {
