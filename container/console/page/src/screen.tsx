@@ -60,6 +60,15 @@ function answersNothing(terminal: Terminal): () => void {
   };
 }
 
+const MOST_TIMES = 1_000;
+
+/** What does something very often, such as to repeat a character two thousand million times, would stop the page: it is left out. */
+function doesNothingTooOften(terminal: Terminal): void {
+  for (const final of "bLMSTIZ@PX") terminal.parser.registerCsiHandler({ final }, ([times]) => Number(times) > MOST_TIMES);
+  for (const final of "@A") terminal.parser.registerCsiHandler({ intermediates: " ", final }, ([times]) => Number(times) > MOST_TIMES);
+  for (const final of "}~") terminal.parser.registerCsiHandler({ intermediates: "'", final }, ([times]) => Number(times) > MOST_TIMES);
+}
+
 interface ScreenProps {
   sandbox: string;
   command: string;
@@ -105,6 +114,7 @@ export function Screen(props: ScreenProps) {
     terminal.loadAddon(search);
     shown.current = { terminal, search };
     const becomesLive = answersNothing(terminal);
+    doesNothingTooOften(terminal);
     terminal.open(element);
     terminal.textarea?.setAttribute("aria-label", label);
     const note = (text: string) => terminal.write(`\r\n\x1b[2m[${text}]\x1b[0m\r\n`);
