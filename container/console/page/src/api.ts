@@ -156,6 +156,21 @@ export async function startTerminal(sandbox: string): Promise<string> {
 export const killCommand = (sandbox: string, id: string) =>
   ask("POST", `${commandPath(sandbox, id)}/signal`, { signal: "TERM", target: "tree", escalate_after_ms: 2000 });
 
+export interface Process {
+  command: string;
+  pid: number;
+  command_line: string;
+  name: string;
+}
+
+export async function processesOf(sandbox: string, id: string): Promise<Process[]> {
+  const { items } = (await (await ask("GET", `${sessionPath(sandbox)}/processes`)).json()) as { items: Process[] };
+  return items.filter(({ command }) => command === id);
+}
+
+/** Waits for the command's end, but not longer than a few seconds. */
+export const awaitEnd = (sandbox: string, id: string) => ask("GET", `${commandPath(sandbox, id)}?wait_ms=5000`);
+
 export const answerCommand = (sandbox: string, id: string, text: string) =>
   ask("POST", `${commandPath(sandbox, id)}/stdin`, new TextEncoder().encode(text));
 
@@ -163,6 +178,11 @@ export function attachAddress(sandbox: string, id: string, from: number): string
   const origin = location.origin.replace(/^http/, "ws");
   return `${origin}${commandPath(sandbox, id)}/attach?from=${from}`;
 }
+
+export const watchPath = (sandbox: string) => `${sessionPath(sandbox)}/files:watch?recursive=true`;
+/** Changes behind the cursor; without one those from now on. */
+export const watchAddress = (sandbox: string, cursor?: number) =>
+  location.origin.replace(/^http/, "ws") + watchPath(sandbox) + (cursor === undefined ? "" : `&cursor=${cursor}`);
 
 export interface Port {
   address: string;

@@ -1,6 +1,17 @@
 import { useState } from "preact/hooks";
 
-import { answerCommand, type Command, killCommand, listCommands, type Refusal, showCommand, TERMINAL_PREFIX } from "./api";
+import {
+  answerCommand,
+  awaitEnd,
+  type Command,
+  killCommand,
+  listCommands,
+  type Process,
+  processesOf,
+  type Refusal,
+  showCommand,
+  TERMINAL_PREFIX,
+} from "./api";
 import { Trouble } from "./messages";
 import { usePolled } from "./polled";
 import { age, span } from "./quantities";
@@ -65,19 +76,37 @@ function Answer({ sandbox, id }: { sandbox: string; id: string }) {
   );
 }
 
+const MOST_NAMED = 8;
+
+function told(processes: Process[]): string {
+  const names = processes.slice(0, MOST_NAMED).map(({ pid, command_line, name }) => `${command_line || name} (${pid})`);
+  const more = processes.length - names.length;
+  return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** Ends the command with all of its processes: which have ended, and which are still there. */
+async function killAll(sandbox: string, id: string): Promise<{ ended: Process[]; left: Process[] }> {
+  const before = await processesOf(sandbox, id);
+  await killCommand(sandbox, id);
+  await awaitEnd(sandbox, id);
+  const left = await processesOf(sandbox, id);
+  return { ended: before.filter(({ pid }) => !left.some((one) => one.pid === pid)), left };
+}
+
 function Details({ sandbox, command, onLook }: { sandbox: string; command: Command; onLook: () => void }) {
   const [isKilling, setIsKilling] = useState(false);
+  const [killed, setKilled] = useState<{ ended: Process[]; left: Process[] }>();
   const [trouble, setTrouble] = useState<string>();
   const runs = command.state !== "ended";
   const kill = async () => {
     setIsKilling(true);
     setTrouble(undefined);
     try {
-      await killCommand(sandbox, command.id);
+      setKilled(await killAll(sandbox, command.id));
     } catch (error) {
       setTrouble((error as Refusal).message);
-      setIsKilling(false);
     }
+    setIsKilling(false);
     onLook();
   };
   return (
@@ -95,6 +124,12 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
           </button>
         )}
       </p>
+      {killed && (
+        <p class="killed" role="status">
+          {killed.ended.length > 0 && `Kill ended ${told(killed.ended)}. `}
+          {killed.left.length > 0 && `Still there: ${told(killed.left)}.`}
+        </p>
+      )}
       {trouble && <Trouble text={trouble} onClose={() => setTrouble(undefined)} />}
       {runs && command.hints?.waiting_for_input && command.stdin.open && <Answer key={command.id} sandbox={sandbox} id={command.id} />}
       <div class="panel">
