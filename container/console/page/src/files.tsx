@@ -1,11 +1,12 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Editor } from "./editor";
-import { type Entry, lastName, shownPath } from "./files_api";
+import { encodePath, type Entry, lastName, shownPath } from "./files_api";
 import { Grep } from "./grep";
 import { Trouble } from "./messages";
 import { TransferList, useTransfers } from "./transfers";
 import { TreeView, useTree } from "./tree";
+import { FileWatch } from "./watch";
 
 /** Files that were dropped. `directories`: how many directories are left out. */
 function dropped(event: DragEvent): { files: File[]; directories: number } {
@@ -13,6 +14,32 @@ function dropped(event: DragEvent): { files: File[]; directories: number } {
   const isDirectory = (item: DataTransferItem) => item.webkitGetAsEntry()?.isDirectory === true;
   const files = items.filter((item) => !isDirectory(item)).map((item) => item.getAsFile());
   return { files: files.filter((one) => one !== null), directories: items.filter(isDirectory).length };
+}
+
+const directoryOf = (place: string) => place.split("/").slice(0, -1).join("/");
+
+interface Live {
+  is: boolean;
+  why?: string | undefined;
+}
+
+/** Tells what others change. A name that is not UTF-8 is not told exactly: then all is read again. */
+function useChanges(sandbox: string, onChanged: (places: ReadonlySet<string>) => void, onGap: () => void): Live {
+  const [live, setLive] = useState<Live>({ is: true });
+  const latest = useRef({ onChanged, onGap });
+  latest.current = { onChanged, onGap };
+  useEffect(() => {
+    const watch = new FileWatch(sandbox, {
+      changed: (paths) => {
+        if (paths.some((path) => path.includes("\uFFFD"))) latest.current.onGap();
+        else latest.current.onChanged(new Set(paths.map(encodePath)));
+      },
+      gap: () => latest.current.onGap(),
+      told: (is, why) => setLive((before) => ({ is, why: is ? undefined : (why ?? before.why) })),
+    });
+    return () => watch.close();
+  }, [sandbox]);
+  return live;
 }
 
 /** The files of a sandbox's default session. */
@@ -25,10 +52,30 @@ export function Files({ sandbox }: { sandbox: string }) {
   const [isOver, setIsOver] = useState(false);
   const [trouble, setTrouble] = useState<string>();
   const picker = useRef<HTMLInputElement>(null);
+  /** It changes when the shown file may have changed. */
+  const [turn, setTurn] = useState(0);
+  const live = useChanges(
+    sandbox,
+    (places) => {
+      tree.changed(new Set([...places].map(directoryOf)));
+      if (file && places.has(file.place)) setTurn((count) => count + 1);
+    },
+    () => {
+      tree.refresh();
+      setTurn((count) => count + 1);
+    },
+  );
+
+  const shownFile = useRef<HTMLDivElement>(null);
+  // On a narrow page the file is below the tree.
+  useEffect(() => {
+    const element = shownFile.current;
+    if (file && element && element.getBoundingClientRect().top > innerHeight / 2) element.scrollIntoView();
+  }, [file?.place]);
 
   const choose = (entry: Entry) => {
     if (entry.type === "directory") return setDirectory(entry.place);
-    setDirectory(entry.place.split("/").slice(0, -1).join("/"));
+    setDirectory(directoryOf(entry.place));
     setFile({ place: entry.place, type: entry.type });
   };
   const drop = (event: DragEvent) => {
@@ -53,7 +100,7 @@ export function Files({ sandbox }: { sandbox: string }) {
         <div class="bar">
           <button onClick={() => picker.current?.click()}>Upload</button>
           <button onClick={() => transfers.download(directory, true)}>Download as tar</button>
-          <button onClick={tree.refresh}>Refresh</button>
+          {!live.is && <button onClick={tree.refresh}>Refresh</button>}
           <input
             ref={picker}
             type="file"
@@ -68,12 +115,17 @@ export function Files({ sandbox }: { sandbox: string }) {
         <p class="faint where">
           In <code>{shown}</code>; files can be dropped here
         </p>
+        {!live.is && (
+          <p class="faint where" role="status">
+            What others change is not shown now. {live.why}
+          </p>
+        )}
         {(trouble ?? tree.trouble) && <Trouble text={trouble ?? tree.trouble ?? ""} onClose={() => setTrouble(undefined)} />}
         <TransferList transfers={transfers} />
         <TreeView tree={tree} chosen={file?.place ?? directory} onChoose={choose} />
         <Grep sandbox={sandbox} directory={directory} onOpen={({ place, line }) => setFile({ place, type: "file", line })} />
       </div>
-      <div class="file">
+      <div class="file" ref={shownFile}>
         {!file && <p class="faint">Choose a file to see it.</p>}
         {file && (
           <>
@@ -82,7 +134,7 @@ export function Files({ sandbox }: { sandbox: string }) {
               <button onClick={() => transfers.download(file.place, false)}>Download</button>
             </div>
             {file.type === "file" || file.type === "symlink" ? (
-              <Editor key={file.place} sandbox={sandbox} place={file.place} line={file.line} onSaved={tree.refresh} />
+              <Editor key={file.place} sandbox={sandbox} place={file.place} line={file.line} turn={turn} onSaved={tree.refresh} />
             ) : (
               <p class="faint">It is a {file.type.replace("_", " ")}.</p>
             )}

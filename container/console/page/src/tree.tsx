@@ -13,6 +13,8 @@ export interface Tree {
   more(place: string): void;
   /** Reads the open directories again. */
   refresh(): void;
+  /** Reads these directories again, if they are open. */
+  changed(places: ReadonlySet<string>): void;
 }
 
 export interface Row {
@@ -86,6 +88,9 @@ export function useTree(sandbox: string): Tree {
     more: (place) => void look(place, read.get(place)),
     refresh: () => {
       for (const place of open) void look(place);
+    },
+    changed: (places) => {
+      for (const place of open) if (places.has(place)) void look(place);
     },
   };
 }
