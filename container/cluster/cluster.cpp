@@ -156,4 +156,11 @@ Task<Result<SigningKey>> Cluster::signing_key_of(kube::Object pod) {
   co_return keys_->of_agent(configured);
 }
 
+Task<Result<SigningKeys>> Cluster::signing_keys() {
+  if (!keys_) {
+    SKIFF_CO_TRY_VOID(co_await read_keys(false));
+  }
+  co_return *keys_;
+}
+
 }  // namespace skiff::container

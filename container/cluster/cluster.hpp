@@ -93,6 +93,8 @@ class Cluster {
   [[nodiscard]] Task<Result<SigningKey>> signing_key(bool create);
   /// The key that the agent of that Pod was configured with, which may be an older one of that Secret.
   [[nodiscard]] Task<Result<SigningKey>> signing_key_of(kube::Object pod);
+  /// All keys of that Secret, as they were last read.
+  [[nodiscard]] Task<Result<SigningKeys>> signing_keys();
 
  private:
   Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,

@@ -274,6 +274,11 @@ bool Reach::is_wanted(Way way) const {
   return way != Way::service && (options_.url.empty() || way == Way::url);
 }
 
+bool Reach::goes_by_name() const noexcept {
+  if (options_.only) return *options_.only == Way::port_forward || *options_.only == Way::proxy;
+  return options_.url.empty() && !options_.in_cluster;
+}
+
 Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
   constexpr std::array kOrder{Way::url, Way::in_cluster, Way::gateway, Way::port_forward, Way::proxy, Way::service};
   Trial trial;
@@ -342,7 +347,7 @@ Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std:
 }
 
 Task<Result<protocol::Stream>> Reach::dial(ReachTarget target, std::uint16_t port) {
-  if (options_.in_cluster && !options_.only) {
+  if (options_.in_cluster && (!options_.only || *options_.only == Way::in_cluster)) {
     auto address = protocol::Address::ip(kube::pod_ip(target.pod), port);
     if (address) {
       auto stream = co_await protocol::connect(*address, kDirectPatience, cluster_->executor());

@@ -69,6 +69,9 @@ class Reach {
   /// Connects to a port of its Pod.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(ReachTarget target, std::uint16_t port);
 
+  /// True if the Pod's name is enough to reach its agent: none of the ways that are tried needs an address of its own.
+  [[nodiscard]] bool goes_by_name() const noexcept;
+
   /// Number of port-forwards: those in use, and those of the sandbox that was looked for last.
   [[nodiscard]] std::size_t forwards() const noexcept { return forwards_.size(); }
 

@@ -24,8 +24,6 @@ constexpr int kGraceSeconds = 30;
 constexpr int kDnsPort = 53;
 /// Lower ports need a capability that the container lacks (capabilities(7)), unless its Pod sets a sysctl.
 constexpr std::uint16_t kFirstOrdinaryPort = 1024;
-/// Name of the agent's port, in its container and in its Service.
-constexpr std::string_view kAgentPortName = "agent";
 constexpr std::string_view kCidrs = "cidr=";
 
 /// Creates an object with the sandbox's labels for name and owner.

@@ -26,6 +26,8 @@ struct ManifestContext {
   bool assigns_ids = false;     ///< the namespace chooses uid and gid (OpenShift): leave them out
 };
 
+/// The name of the agent's port, in its container and in its Service.
+inline constexpr std::string_view kAgentPortName = "agent";
 /// The port of the agent of that Pod.
 [[nodiscard]] std::uint16_t agent_port_of(const kube::Object& pod);
 

@@ -172,14 +172,17 @@ Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_
 // --- looking ------------------------------------------------------------------------------------------------------
 
 Task<Result<KnownPod>> PodDriver::find_running(std::string name, Cluster::Reading reading) {
-  auto known = co_await find_sandbox(cluster_, name, reading);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  const Sandbox sandbox = describe_known(*known);
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name), reading));
+  co_return co_await check_running(std::move(known));
+}
+
+Task<Result<KnownPod>> PodDriver::check_running(KnownPod known) {
+  const Sandbox sandbox = describe_known(known);
   if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
   // The process that created it was killed before it noted that the sandbox is up. It is in use now, so note it; a
   // caller without that right may use it, too.
-  if (known->record && !known->record->was_up && !cluster_->is_in_doubt()) {
-    (void)co_await note_up(cluster_, &*known, known->record->expires_at);
+  if (known.record && !known.record->was_up && !cluster_->is_in_doubt()) {
+    (void)co_await note_up(cluster_, &known, known.record->expires_at);
   }
   co_return known;
 }
@@ -243,7 +246,25 @@ Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant 
 }
 
 Task<Result<Endpoint>> PodDriver::endpoint(std::string name, TokenGrant grant) {
+  if (cluster_->watched() == nullptr && reach_.goes_by_name()) {
+    co_return co_await endpoint_by_record(std::move(name), std::move(grant));
+  }
   SKIFF_CO_TRY(auto known, co_await find_running(std::move(name), Cluster::Reading::recent));
+  co_return co_await endpoint_of(&known, std::move(grant));
+}
+
+Task<Result<Endpoint>> PodDriver::endpoint_by_record(std::string name, TokenGrant grant) {
+  SKIFF_CO_TRY(auto known, co_await find_sealed(cluster_, name));
+  if (!known.is_sealed) {
+    SKIFF_CO_TRY(known, co_await check_running(std::move(known)));
+    co_return co_await endpoint_of(&known, std::move(grant));
+  }
+  auto endpoint = co_await endpoint_of(&known, grant);
+  if (endpoint || endpoint.error().code != Errc::sandbox_not_running) co_return endpoint;
+  // The Pod says better why, or it is another one meanwhile.
+  const std::string uid = known.pod->uid();
+  SKIFF_CO_TRY(known, co_await find_running(std::move(name)));
+  if (known.pod->uid() == uid) co_return endpoint;
   co_return co_await endpoint_of(&known, std::move(grant));
 }
 

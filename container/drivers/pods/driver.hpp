@@ -64,6 +64,10 @@ class PodDriver final : public Driver {
 
  private:
   [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name, Cluster::Reading reading = Cluster::Reading::now);
+  /// An error unless it runs. Notes that it was up, if nobody has.
+  [[nodiscard]] Task<Result<KnownPod>> check_running(KnownPod known);
+  /// Without reading the Pod if its record is sealed and it answers.
+  [[nodiscard]] Task<Result<Endpoint>> endpoint_by_record(std::string name, TokenGrant grant);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 

@@ -8,8 +8,10 @@
 
 #include "base/async/in_parallel.hpp"
 #include "base/async/with_timeout.hpp"
+#include "container/agent/seal.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/gone_pod.hpp"
+#include "container/cluster/pod/pod_manifest.hpp"
 #include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {
@@ -57,8 +59,23 @@ Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string 
   co_return read_config_map(std::move(*found), cluster->client().transport().server_now());
 }
 
+/// Puts the Pod into `known` that its record vouches for, if it does.
+Task<> trust_seal(Cluster* cluster, KnownPod* known) {
+  const std::string seal = known->config_map->text({"data", kSeal});
+  if (!known->record->was_up || seal.empty()) co_return;
+  const auto keys = co_await cluster->signing_keys();
+  if (!keys) co_return;
+  const auto key = sealed_by(*keys, text_to_seal(*known->record, *known->config_map), seal);
+  if (!key) co_return;
+  const auto public_key = key->public_pem();
+  if (!public_key) co_return;
+  known->pod = recorded_pod(*known->record, *public_key);
+  known->is_sealed = true;
+}
+
 /// Reads the record, and then its Pod.
-Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name, Cluster::Reading reading) {
+Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name, Cluster::Reading reading,
+                            bool trusts_seals) {
   KnownPod known;
   std::string namespace_name = cluster->namespace_name();
   std::string pod_name = object_name;
@@ -66,6 +83,8 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
   if (recorded) {
     known = std::move(*recorded);
     if (known.damage || known.record->stopped) co_return known;
+    if (trusts_seals) co_await trust_seal(cluster, &known);
+    if (known.is_sealed) co_return known;
     namespace_name = known.record->namespace_name;
     pod_name = known.record->pod;
   }
@@ -92,10 +111,10 @@ Task<> look_for_end(Cluster* cluster, KnownPod* known) {
 /// Repeats the reads until a missing Pod belongs to an unchanged record: a `stop` between the two reads would remove
 /// the Pod, too.
 Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name,
-                                  Cluster::Reading reading = Cluster::Reading::now) {
+                                  Cluster::Reading reading = Cluster::Reading::now, bool trusts_seals = false) {
   std::string seen;
   for (;;) {
-    auto known = co_await look(cluster, name, object_name, reading);
+    auto known = co_await look(cluster, name, object_name, reading, trusts_seals);
     reading = Cluster::Reading::now;
     const bool is_missing = known && known->record && !known->record->stopped && !known->pod;
     if (!is_missing) co_return known;
@@ -143,6 +162,12 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name, Cluster:
   SKIFF_CO_TRY_VOID(check_name(name));
   std::string object_name = cluster->object_name(name);
   co_return co_await look_twice(cluster, std::move(name), std::move(object_name), reading);
+}
+
+Task<Result<KnownPod>> find_sealed(Cluster* cluster, std::string name) {
+  SKIFF_CO_TRY_VOID(check_name(name));
+  std::string object_name = cluster->object_name(name);
+  co_return co_await look_twice(cluster, std::move(name), std::move(object_name), Cluster::Reading::now, true);
 }
 
 Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::string id) {
@@ -212,7 +237,7 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
 namespace {
 
 /// Notes in `known` that the sandbox is up, and returns what the record's data has to say.
-nlohmann::json data_of_up(KnownPod* known, std::optional<std::string> expires_at) {
+Task<nlohmann::json> data_of_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
   PodRecord& record = *known->record;
   record.was_up = true;
   record.pod_uid = known->pod->uid();
@@ -229,20 +254,25 @@ nlohmann::json data_of_up(KnownPod* known, std::optional<std::string> expires_at
   if (!record.started_at.empty()) data["started_at"] = record.started_at;
   if (known->service) data["service_uid"] = record.service_uid = known->service->uid();
   if (record.expires_at) data["expires_at"] = *record.expires_at;
-  return data;
+  const auto key = co_await cluster->signing_key_of(*known->pod);
+  // With --override the agent's port may be another one than the spec's, which the seal says.
+  const bool is_as_sealed = key && agent_port_of(*known->pod) == record.spec.pod.agent_port;
+  auto seal = is_as_sealed ? create_seal(*key, text_to_seal(record, *known->config_map)) : std::nullopt;
+  data[kSeal] = seal ? nlohmann::json(std::move(*seal)) : nlohmann::json{};
+  co_return data;
 }
 
 }  // namespace
 
 Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
-  nlohmann::json data = data_of_up(known, std::move(expires_at));
+  nlohmann::json data = co_await data_of_up(cluster, known, std::move(expires_at));
   SKIFF_CO_TRY(auto changed, co_await change_record(cluster, known, std::move(data)));
   known->config_map = std::move(changed);
   co_return Result<>{};
 }
 
 Task<Result<bool>> note_up_as_seen(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
-  nlohmann::json data = data_of_up(known, std::move(expires_at));
+  nlohmann::json data = co_await data_of_up(cluster, known, std::move(expires_at));
   SKIFF_CO_TRY(auto changed, co_await change_record_as_seen(cluster, known, std::move(data)));
   if (!changed) co_return false;
   known->config_map = std::move(*changed);

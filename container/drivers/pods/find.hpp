@@ -26,12 +26,16 @@ struct KnownPod {
   std::optional<PodEnd> end = {};            ///< how a Pod that is gone has ended, if an event still says it
   std::optional<Error> damage = {};          ///< why the record cannot be read
   bool is_bound = false;                     ///< it was taken from a pool just now, and its agent has answered
+  bool is_sealed = false;                    ///< the Pod is what the record vouches for, and was not read
   WallTime seen_at = wall_now();             ///< by the API server's clock, like the objects' times
 };
 
 /// Finds a sandbox. `sandbox_not_found`, or an error of the cluster.
 [[nodiscard]] Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name,
                                                   Cluster::Reading reading = Cluster::Reading::now);
+/// Like `find_sandbox`, but does not read the Pod of a sandbox that was up if its record is sealed
+/// (record.hpp). Look again if that Pod does not answer.
+[[nodiscard]] Task<Result<KnownPod>> find_sealed(Cluster* cluster, std::string name);
 /// Finds the record without reading its Pod, or a Pod without a record. Objects with another prefix of names are found
 /// by their labels: the sandbox with this id, or the only one if `id` is empty; `sandbox_conflict` if there are
 /// several.

@@ -174,6 +174,26 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   return record;
 }
 
+std::string text_to_seal(const PodRecord& record, const kube::Object& config_map) {
+  const nlohmann::json text{"skiff-record",   config_map.uid(),  record.namespace_name,
+                            record.pod,       record.pod_uid,    record.id,
+                            record.spec.name, record.spec.owner, record.spec.pod.agent_port};
+  return text.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+kube::Object recorded_pod(const PodRecord& record, const std::string& public_key) {
+  using nlohmann::json;
+  kube::Object pod = kube::Object::make(kube::kPods, record.namespace_name, record.pod);
+  labels::put_common(pod, "sandbox", record.spec.name, record.spec.owner);
+  labels::put(pod, labels::kSandbox, record.id);
+  pod.json["metadata"]["uid"] = record.pod_uid;
+  json container{{"name", "sandbox"}};
+  container["env"] = json::array({json{{"name", "SKIFF_PUBLIC_KEY"}, {"value", public_key}}});
+  container["ports"] = json::array({json{{"name", kAgentPortName}, {"containerPort", record.spec.pod.agent_port}}});
+  pod.json["spec"]["containers"] = json::array({std::move(container)});
+  return pod;
+}
+
 Sandbox describe_pod(const kube::Object& pod) {
   StateNow now = state_of(pod);
   Sandbox sandbox{.name = labels::get(pod, labels::kName),

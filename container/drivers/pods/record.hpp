@@ -39,6 +39,14 @@ struct PodRecord {
 /// `invalid_field` if the record is damaged.
 [[nodiscard]] Result<PodRecord> read_record(const kube::Object& config_map);
 
+/// The field of a record with its seal.
+inline constexpr const char* kSeal = "seal";
+/// The text that is sealed (agent/seal.hpp) with the key of the agent when a sandbox is up: which Pod it has. Who may
+/// write ConfigMaps, but has no key, cannot lead a command into another sandbox.
+[[nodiscard]] std::string text_to_seal(const PodRecord& record, const kube::Object& config_map);
+/// The Pod of which a sealed record tells: its names, its labels, its agent's port and key, and no state.
+[[nodiscard]] kube::Object recorded_pod(const PodRecord& record, const std::string& public_key);
+
 /// Describes a Pod without a record as a sandbox.
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
 /// Describes a sandbox by its record and by the description of its Pod alone; null: there is no Pod. `now` is the API

@@ -141,9 +141,9 @@ Task<Result<std::optional<KnownPod>>> PodDriver::create_again(KnownPod known, st
   // another `start`'s.
   SKIFF_CO_TRY(auto old, co_await find_pod(cluster_, before.namespace_name, before.pod, before.id));
   json data{
-      {"stopped", "false"},    {"was_up", "false"}, {"begun_at", rfc3339(cluster_->client().transport().server_now())},
-      {"pod_uid", nullptr},    {"node", nullptr},   {"started_at", nullptr},
-      {"service_uid", nullptr}};
+      {"stopped", "false"},     {"was_up", "false"}, {"begun_at", rfc3339(cluster_->client().transport().server_now())},
+      {"pod_uid", nullptr},     {"node", nullptr},   {"started_at", nullptr},
+      {"service_uid", nullptr}, {kSeal, nullptr}};
   data["start"] = std::move(mark);
   const std::string lost_with = loss_of(known);
   data["lost_with"] = lost_with.empty() ? json{} : json(lost_with);

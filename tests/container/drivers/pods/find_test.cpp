@@ -3,12 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/container/cluster/fake_cluster.hpp"
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/container/drivers/pods/driven_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
 namespace {
 
+using fakes::DrivenCluster;
 using fakes::FakeAnswer;
 using fakes::FakeCluster;
 using fakes::FakeRequest;
@@ -254,6 +260,84 @@ CO_TEST(PodLookup, GoesOnWithAListOfManyPagesThatExpires, FakeCluster& fake) {
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
   EXPECT_EQ(page->items.size(), 450u);
   EXPECT_EQ(fake.server.count("GET", "/pods"), 4u) << "three pages, one of them again";
+}
+
+/// A sandbox whose record is sealed, and the requests since then that read the record or a Pod.
+struct SealedSandbox final : DrivenCluster {
+  using DrivenCluster::DrivenCluster;
+  Task<> begin() {
+    co_await DrivenCluster::begin();
+    KnownPod known = fakes::put_sandbox(fake.server, "box", "s1");
+    (void)(co_await note_up(fake.cluster.get(), &known, std::nullopt)).value();
+    first = fake.server.requests().size();
+  }
+  [[nodiscard]] std::vector<std::string> reads() const {
+    std::vector<std::string> all;
+    for (std::size_t i = first; i < fake.server.requests().size(); ++i) {
+      const FakeRequest& one = fake.server.requests()[i];
+      if (!one.path.contains("/proxy/") && !one.path.contains("/secrets")) all.push_back(one.method + " " + one.path);
+    }
+    return all;
+  }
+  void change_record(const std::function<void(json& data)>& change) {
+    fake.server.change(kube::kConfigMaps, "default", "skiff-box", [&](json& object) { change(object["data"]); });
+  }
+
+  std::size_t first = 0;
+};
+
+const std::string kRecordRead = "GET /api/v1/namespaces/default/configmaps/skiff-box";
+const std::string kPodRead = "GET /api/v1/namespaces/default/pods/skiff-box";
+
+CO_TEST(SealedEndpoint, ReadsNoPod, SealedSandbox& on) {
+  std::string path;
+  on.fake.server.agent = [&](const FakeRequest& request) -> FakeAnswer {
+    path = request.path;
+    return {.body = "{}"};
+  };
+  auto endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(endpoint.has_value()) << endpoint.error().message;
+  EXPECT_EQ(on.reads(), std::vector{kRecordRead});
+  EXPECT_EQ(path, "/healthz");
+}
+
+CO_TEST(SealedEndpoint, ReadsThePodWhereTheRecordWasChangedByWhoHasNoKey, SealedSandbox& on) {
+  on.fake.server.put(kube::kPods, fakes::sandbox_pod("theirs", "s2"));
+  on.change_record([](json& data) { data["pod"] = "skiff-theirs"; });
+  auto endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(!endpoint) << "it leads into another sandbox";
+  EXPECT_EQ(on.fake.server.count("GET", "/pods/skiff-theirs"), 2u) << "read, and read again, and refused";
+}
+
+CO_TEST(SealedEndpoint, IsRefusedWhileTheSandboxIsStoppedOrStarting, SealedSandbox& on) {
+  on.change_record([](json& data) { data["stopped"] = "true"; });
+  auto endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(!endpoint);
+  EXPECT_EQ(endpoint.error().code, Errc::sandbox_not_running);
+  on.change_record([](json& data) {
+    data["stopped"] = "false";
+    data["was_up"] = "false";
+  });
+  endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(endpoint.has_value()) << endpoint.error().message;
+  EXPECT_EQ(on.fake.server.count("GET", "/pods/skiff-box"), 1u);
+}
+
+CO_TEST(SealedEndpoint, SaysWhatHasBecomeOfAPodThatDoesNotAnswer, SealedSandbox& on) {
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  on.fake.server.agent = fakes::silent_agent;
+  auto endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(!endpoint);
+  EXPECT_EQ(endpoint.error().code, Errc::sandbox_not_running);
+  EXPECT_TRUE(endpoint.error().message.contains("its pod was deleted")) << endpoint.error().message;
+}
+
+CO_TEST(SealedEndpoint, SaysWhyAnAgentDoesNotAnswerWhosePodRuns, SealedSandbox& on) {
+  on.fake.server.agent = fakes::silent_agent;
+  auto endpoint = co_await on.driver.endpoint("box", {.scope = "read"});
+  CO_ASSERT_TRUE(!endpoint);
+  EXPECT_TRUE(endpoint.error().message.contains("does not answer")) << endpoint.error().message;
+  EXPECT_EQ(on.reads(), (std::vector{kRecordRead, kRecordRead, kPodRead}));
 }
 
 }  // namespace

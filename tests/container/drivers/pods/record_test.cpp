@@ -1,9 +1,17 @@
 #include "container/drivers/pods/record.hpp"
 
 #include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/pod_manifest.hpp"
+#include "container/cluster/signing_secret.hpp"
 #include "container/net/time.hpp"
 
 namespace skiff::container {
@@ -269,6 +277,45 @@ TEST(PodRecord, APodOfOneRunTellsAllItself) {
   EXPECT_EQ(sandbox.image, "busybox");
   EXPECT_EQ(sandbox.state, SandboxState::running);
   EXPECT_EQ(sandbox.address, "http://10.0.0.7:7070");
+}
+
+// --- what is sealed -------------------------------------------------------------------------------------------------
+
+TEST(SealedRecord, TellsAllThatLeadsToTheAgent) {
+  PodRecord record{.id = "s1", .namespace_name = "ns", .pod = "skiff-pool-p-7", .pod_uid = "u-pod"};
+  record.spec.name = "box";
+  record.spec.owner = "ann";
+  record.spec.pod.agent_port = 7071;
+  kube::Object config_map;
+  config_map.json["metadata"]["uid"] = "u-record";
+  const std::string text = text_to_seal(record, config_map);
+  EXPECT_TRUE(text.starts_with('[')) << "it is no token";
+  const std::vector<std::function<void(PodRecord&)>> attacks{
+      [](PodRecord& one) { one.namespace_name = "another"; }, [](PodRecord& one) { one.pod = "skiff-pool-p-8"; },
+      [](PodRecord& one) { one.pod_uid = "u-another"; }, [](PodRecord& one) { one.id = "s2"; },
+      [](PodRecord& one) { one.spec.name = "other"; }, [](PodRecord& one) { one.spec.owner = "eve"; },
+      [](PodRecord& one) { one.spec.pod.agent_port = 8080; },
+      // A text that would be the same if its parts were only joined.
+      [](PodRecord& one) {
+        one.id = "s1box";
+        one.spec.name.clear();
+      }};
+  for (std::size_t i = 0; i < attacks.size(); ++i) {
+    PodRecord forged = record;
+    attacks[i](forged);
+    EXPECT_NE(text_to_seal(forged, config_map), text) << i;
+  }
+  config_map.json["metadata"]["uid"] = "u-copy";
+  EXPECT_NE(text_to_seal(record, config_map), text);
+  const kube::Object pod = recorded_pod(record, "PEM");
+  EXPECT_EQ(pod.namespace_name(), "ns");
+  EXPECT_EQ(pod.name(), "skiff-pool-p-7");
+  EXPECT_EQ(pod.uid(), "u-pod");
+  EXPECT_EQ(labels::get(pod, labels::kSandbox), "s1");
+  EXPECT_EQ(labels::get(pod, labels::kName), "box");
+  EXPECT_EQ(labels::get(pod, labels::kOwner), "ann");
+  EXPECT_EQ(agent_port_of(pod), 7071);
+  EXPECT_EQ(configured_key(pod), "PEM");
 }
 
 }  // namespace
