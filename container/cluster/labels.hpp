@@ -24,6 +24,8 @@ inline constexpr std::string_view kComponent = "app.kubernetes.io/component";  /
 
 /// Annotations.
 inline constexpr std::string_view kExpiresAt = "skiff.dev/expires-at";
+inline constexpr std::string_view kTakenBy =
+    "skiff.dev/taken-by";  ///< MINUTE/SERVER, when and by which it was taken from its pool
 
 /// Selects all objects that skiff created.
 inline constexpr std::string_view kOurs = "app.kubernetes.io/managed-by=skiff";

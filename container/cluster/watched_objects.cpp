@@ -21,10 +21,12 @@ kube::WatchOptions ours(kube::Resource resource, const std::string& namespace_na
       .resource = std::move(resource), .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
 }
 
-/// Pods that wait in a pool, by that pool's name.
-std::string pool_of(const Object& pod) {
+/// Pods that wait in a pool, by that pool's name, and those that a server has taken, by that server.
+std::string group_of(const Object& pod) {
   const bool waits = pod.label(labels::kPoolState) == "free" && !pod.is_being_deleted() && kube::is_pod_ready(pod);
-  return waits ? pod.label(labels::kPool) : std::string{};
+  if (waits) return pod.label(labels::kPool);
+  const std::string taker = pod.annotation(labels::kTakenBy);
+  return taker.empty() ? taker : std::string{kTakers} + taker;
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ WatchedObjects::WatchedObjects(kube::Client* client, kube::ApiPresence* presence
     : presence_{presence},
       namespace_name_{std::move(namespace_name)},
       read_{executor},
-      pods_{client, ours(kube::kPods, namespace_name_), &pool_of},
+      pods_{client, ours(kube::kPods, namespace_name_), &group_of},
       config_maps_{client, ours(kube::kConfigMaps, namespace_name_)},
       tasks_{executor} {
   for (kube::Mirror* const copy : {&pods_, &config_maps_}) {

@@ -15,6 +15,9 @@
 
 namespace skiff::container {
 
+/// Beginning of the groups of Pods that servers have taken from pools (labels::kTakenBy). No pool has such a name.
+inline constexpr std::string_view kTakers = "by/";
+
 /// Copies of skiff's Pods and ConfigMaps in a namespace, for a server: it reads the same objects again and again, and
 /// its requests to sandboxes must go on while the API server is away. Reactor thread only.
 class WatchedObjects {

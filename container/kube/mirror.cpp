@@ -168,6 +168,15 @@ const Mirror::Names& Mirror::group(const std::string& group) const {
   return found == groups_.end() ? kNone : found->second;
 }
 
+std::vector<std::string> Mirror::groups(std::string_view beginning, std::string_view from, std::size_t most) const {
+  std::vector<std::string> found;
+  for (auto one = groups_.lower_bound(std::string{from}); one != groups_.end() && found.size() < most; ++one) {
+    if (!one->first.starts_with(beginning)) break;
+    found.push_back(one->first);
+  }
+  return found;
+}
+
 std::uint64_t Mirror::version_of(std::string_view name) const {
   const Kept* const kept = known(name);
   return kept == nullptr ? 0 : kept->version;

@@ -42,6 +42,9 @@ class Mirror {
   void for_each(const std::function<void(Object object)>& take) const;
   /// The names of the objects of a group, in order.
   [[nodiscard]] const Names& group(const std::string& group) const;
+  /// The names of groups that begin like this, in order, from this one on, at most so many.
+  [[nodiscard]] std::vector<std::string> groups(std::string_view beginning, std::string_view from,
+                                                std::size_t most) const;
   /// Identifies this state of the object; 0 if there is none.
   [[nodiscard]] std::uint64_t version_of(std::string_view name) const;
   /// The latest time at which the object was certainly as it is here: when the server has answered so, or has sent any

@@ -1,13 +1,42 @@
 #include "container/drivers/pods/free_members.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
-#include <iterator>
 #include <utility>
 
+#include "base/clock.hpp"
+#include "container/cluster/watched_objects.hpp"
 #include "container/drivers/pods/pool_record.hpp"
 
 namespace skiff::container {
-FreeMembers::FreeMembers(const kube::Mirror* pods) : pods_{pods}, first_{random_number()} {}
+namespace {
+
+/// A server that has taken nothing for so long is not expected to.
+constexpr std::chrono::minutes kRecent{10};
+/// Most names of such servers that are read, one for each minute in which one has taken something.
+constexpr std::size_t kMostTakers = 64;
+
+/// FNV-1a, and then the last step of MurmurHash3, so that similar names get scores that have nothing in common. It must
+/// be the same in all processes.
+std::int64_t score(std::string_view server, std::string_view member) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::string_view text : {server, std::string_view{"/"}, member}) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccd;
+  hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53;
+  return static_cast<std::int64_t>(hash >> 33U);
+}
+
+/// The minute in eight digits, so that the order of the texts is that of the times.
+std::string minute_of(WallTime time) {
+  return std::to_string(std::chrono::floor<std::chrono::minutes>(time).time_since_epoch().count());
+}
+
+}  // namespace
+
+FreeMembers::FreeMembers(const kube::Mirror* pods) : pods_{pods}, number_{random_number()} {}
 
 FreeMembers::Held::~Held() {
   if (from_ != nullptr) from_->held_.erase(pod_.name());
@@ -17,18 +46,42 @@ void FreeMembers::Held::refuse() {
   from_->refused_.insert_or_assign(pod_.name(), version_);
 }
 
+std::string FreeMembers::taker() const {
+  return minute_of(wall_now()) + "/" + std::to_string(number_);
+}
+
+std::set<std::string> FreeMembers::others() const {
+  const std::string from = std::string{kTakers} + minute_of(wall_now() - kRecent);
+  std::set<std::string> servers;
+  for (const std::string& group : pods_->groups(kTakers, from, kMostTakers)) {
+    servers.insert(group.substr(group.rfind('/') + 1));
+  }
+  servers.erase(std::to_string(number_));
+  return servers;
+}
+
 std::optional<FreeMembers::Held> FreeMembers::next(const std::string& pool) {
   std::erase_if(refused_, [this](const auto& one) { return pods_->version_of(one.first) != one.second; });
-  const kube::Mirror::Names& names = pods_->group(pool);
-  if (names.empty()) return std::nullopt;
-  auto name = std::next(names.begin(), static_cast<std::ptrdiff_t>(first_ % names.size()));
-  for (std::size_t looked = 0; looked < names.size(); ++looked) {
-    if (!refused_.contains(*name) && held_.insert(*name).second) {
-      return Held{this, *pods_->find(*name), pods_->version_of(*name)};
-    }
-    if (++name == names.end()) name = names.begin();
+  const std::string self = std::to_string(number_);
+  const std::set<std::string> servers = others();
+  // The lead of the first other server, which is negative for a member of this one: two servers have opposite orders.
+  const auto lead_of_others = [&](const std::string& member) {
+    std::int64_t first = 0;
+    for (const std::string& server : servers) first = std::max(first, score(server, member));
+    return first - score(self, member);
+  };
+  const std::string* best = nullptr;
+  std::int64_t least = 0;
+  for (const std::string& name : pods_->group(pool)) {
+    if (refused_.contains(name) || held_.contains(name)) continue;
+    const std::int64_t lead = lead_of_others(name);
+    if (best != nullptr && lead >= least) continue;
+    best = &name;
+    least = lead;
   }
-  return std::nullopt;
+  if (best == nullptr) return std::nullopt;
+  held_.insert(*best);
+  return Held{this, *pods_->find(*best), pods_->version_of(*best)};
 }
 
 }  // namespace skiff::container

@@ -14,7 +14,9 @@
 namespace skiff::container {
 
 /// Hands out the members of pools that a watch knows to be free, each to one caller of this process at a time. Other
-/// processes may be faster, so a caller must take the Pod by a conditional patch. Processes begin at different members.
+/// processes may be faster, so a caller must take the Pod by a conditional patch. Servers know each other by the Pods
+/// that they have taken. Each begins where the others end: hashes of a server and a member say how much the server
+/// wants the member, and it takes first what it wants most and the others least (rendezvous hashing).
 class FreeMembers {
  public:
   /// `pods` must outlive it. Its groups are the pools.
@@ -42,10 +44,15 @@ class FreeMembers {
   /// nullopt: the watch knows no other free member.
   [[nodiscard]] std::optional<Held> next(const std::string& pool);
   [[nodiscard]] bool is_held(std::string_view name) const { return held_.contains(name); }
+  /// By this others see that this process has taken a Pod, and when (labels::kTakenBy).
+  [[nodiscard]] std::string taker() const;
 
  private:
+  /// The other servers that have taken Pods lately.
+  [[nodiscard]] std::set<std::string> others() const;
+
   const kube::Mirror* pods_;
-  const std::uint32_t first_;  ///< selects the member with which this process begins
+  const std::uint32_t number_;  ///< of this process
   std::set<std::string, std::less<>> held_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  ///< with the version that was refused
 };

@@ -238,9 +238,11 @@ PoolPlan plan_pool(const PoolSpec& pool, const Object& record, const std::vector
   return plan;
 }
 
-json take_patch(const Object& pod, const SandboxSpec& sandbox, const std::optional<Object>& record) {
+json take_patch(const Object& pod, const SandboxSpec& sandbox, const std::optional<Object>& record,
+                std::string_view taker) {
   json patch = begin_patch(pod);
-  const Object taken = as_taken(pod, sandbox);
+  Object taken = as_taken(pod, sandbox);
+  if (!taker.empty()) taken.json["metadata"]["annotations"][labels::kTakenBy] = taker;
   for (const char* map : {"labels", "annotations"}) {
     append_changes(patch, std::string{"/metadata/"} + map, metadata_of(pod, map), metadata_of(taken, map));
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -63,9 +64,10 @@ struct PoolPlan {
                                  const std::vector<kube::Object>& pods);
 
 /// JSON patches (RFC 6902) that change the state of a free Pod, and fail if it is not free any more. A taken Pod gets
-/// the sandbox's names and labels, and its record, if it has one, as the owner; it keeps its id.
+/// the sandbox's names and labels, and its record, if it has one, as the owner; it keeps its id. `taker` says which
+/// server takes it (labels::kTakenBy); empty: a command does.
 [[nodiscard]] nlohmann::json take_patch(const kube::Object& pod, const SandboxSpec& sandbox,
-                                        const std::optional<kube::Object>& record);
+                                        const std::optional<kube::Object>& record, std::string_view taker = {});
 [[nodiscard]] nlohmann::json leave_patch(const kube::Object& pod);
 /// True if `take_patch` was applied to the Pod: for a patch whose answer was lost.
 [[nodiscard]] bool was_taken_for(const kube::Object& pod, const SandboxSpec& sandbox,

@@ -69,8 +69,9 @@ Task<Result<std::optional<Object>>> PodPools::take_member(Object pod, const Sand
   kube::Client& client = cluster_->client();
   const std::string namespace_name = pod.namespace_name();
   const std::string name = pod.name();
-  auto taken =
-      co_await client.patch(kube::kPods, namespace_name, name, kube::PatchKind::json, take_patch(pod, *spec, *record));
+  const std::string taker = known_ ? known_->taker() : std::string{};
+  auto taken = co_await client.patch(kube::kPods, namespace_name, name, kube::PatchKind::json,
+                                     take_patch(pod, *spec, *record, taker));
   if (!taken && taken.error().may_have_happened) {
     taken = co_await client.get(kube::kPods, namespace_name, name);
     if (taken && !was_taken_for(*taken, *spec, *record)) co_return std::nullopt;

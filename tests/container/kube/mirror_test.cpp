@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "base/async/task_group.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/fake_api_server.hpp"
@@ -61,6 +64,10 @@ CO_TEST(Mirror, KnowsWhatTheWatchTells, MirroredMaps& maps) {
   co_await once([&] { return maps.value("first") == "3"; });
   EXPECT_EQ(maps.value("second"), "2");
   EXPECT_EQ(maps.mirror.group("pool"), Mirror::Names{"second"});
+  EXPECT_EQ(maps.mirror.groups("po", "po", 9), std::vector<std::string>{"pool"});
+  EXPECT_TRUE(maps.mirror.groups("po", "poom", 9).empty());
+  EXPECT_TRUE(maps.mirror.groups("po", "po", 0).empty());
+  EXPECT_TRUE(maps.mirror.groups("a", "a", 9).empty());
   maps.server.erase(kConfigMaps, "default", "second");
   co_await once([&] { return maps.value("second") == "none"; });
   EXPECT_TRUE(maps.mirror.group("pool").empty());

@@ -2,10 +2,12 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "container/cluster/labels.hpp"
 #include "tests/container/drivers/pods/filled_pool.hpp"
 #include "tests/support/once.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -49,6 +51,43 @@ CO_TEST(FreeMembers, HandsOutEachToOneCaller) {
     return again.size() == 3;
   });
   again.clear();
+  co_await pool.fake.cluster->close();
+  co_await pool.fake.stop();
+}
+
+/// The order in which it hands out all members of the pool.
+std::vector<std::string> order_of(FreeMembers& members) {
+  std::vector<std::string> names;
+  std::vector<FreeMembers::Held> held;
+  while (auto one = members.next("p")) {
+    names.push_back(one->pod().name());
+    held.push_back(std::move(*one));
+  }
+  return names;
+}
+
+CO_TEST(FreeMembers, OfServersThatKnowEachOtherBeginWithDifferentOnes) {
+  constexpr unsigned kFree = 100;
+  FilledPool pool{executor, kFree + 3};
+  pool.fake.cluster->watch_objects();
+  const WatchedObjects& watched = *pool.fake.cluster->watched();
+  co_await once([&] { return watched.is_complete(); });
+  FreeMembers one{&watched.pods()};
+  FreeMembers other{&watched.pods()};
+  // Each has taken a Pod, and so has a server of last year.
+  for (const auto& [number, taker] : {std::pair{0, one.taker()}, {1, other.taker()}, {2, std::string{"29000000/7"}}}) {
+    pool.fake.server.change(kube::kPods, "default", "skiff-pool-p-" + std::to_string(number), [&](nlohmann::json& pod) {
+      pod["metadata"]["labels"][labels::kPoolState] = "taken";
+      pod["metadata"]["annotations"][labels::kTakenBy] = taker;
+    });
+  }
+  co_await once([&] { return watched.pods().groups(kTakers, kTakers, 9).size() == 3; });
+  const std::vector<std::string> mine = order_of(one);
+  const std::vector<std::string> theirs = order_of(other);
+  EXPECT_EQ(mine.size(), kFree);
+  EXPECT_EQ(theirs.size(), kFree);
+  // What one takes first the other one takes last, so together they take all before they meet.
+  EXPECT_EQ(mine, std::vector<std::string>(theirs.rbegin(), theirs.rend()));
   co_await pool.fake.cluster->close();
   co_await pool.fake.stop();
 }

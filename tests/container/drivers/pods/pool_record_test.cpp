@@ -184,6 +184,8 @@ TEST(TakePatch, GivesAPodToASandboxWithAllThatIsWrittenOnIt) {
   EXPECT_NE(taken.annotation(labels::kExpiresAt), "");
   ASSERT_EQ(taken.json["metadata"]["ownerReferences"].size(), 1u);
   EXPECT_EQ(taken.json["metadata"]["ownerReferences"][0]["uid"], "u-9");
+  EXPECT_EQ(taken.annotation(labels::kTakenBy), "") << "it was no server";
+  EXPECT_EQ(patched(free, take_patch(free, sandbox, record, "7")).annotation(labels::kTakenBy), "7");
   EXPECT_TRUE(was_taken_for(taken, sandbox, record));
   EXPECT_FALSE(was_taken_for(free, sandbox, record));
   sandbox.name = "another";
