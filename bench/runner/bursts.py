@@ -2,18 +2,23 @@
 a real node. Beside it the least that any launcher must write: a record, and the change of a Pod that makes it somebody's."""
 
 import concurrent.futures
+import contextlib
+import itertools
 import json
 import os
 import pathlib
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from .audit import Audit, costs
 from .processes import Absent, Failed
-from .sandboxes import Sandboxes, api_path, requests_of
+from .sandboxes import Sandboxes, api_path
 
 POOL = "burst"
-FULL_AGAIN = 300  # seconds
+REPLICAS = 2
+STAGGERED = 30
+BETWEEN = 0.2  # seconds
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -22,9 +27,10 @@ def percentile(values: list[float], share: float) -> float:
 
 
 class Bursts(Sandboxes):
-    """`size` sandboxes wait in the pool, and as many are taken at once."""
+    """`size` sandboxes wait in the pool; as many are taken at once, unless it is said."""
 
-    addons = ()
+    addons = ("audit",)
+    nodes = 0
 
     def __init__(self, folder, size: int):
         super().__init__(folder, size)
@@ -53,72 +59,90 @@ class Bursts(Sandboxes):
             # Without the dialect it would not fit the sandboxes of a server.
             self._skiff(self.home, "pool", "create", POOL, "--size", str(self.size), "--cpu", "5m:1", "--dialect", "e2b", "--wait", "10m", "-q")
         self._skiff(self.home, "rm", "--all", "--everyone", "-q")
-        end = time.monotonic() + FULL_AGAIN
-        while json.loads(self._skiff(self.home, "pool", "status", POOL, "-o", "json"))["available"] < self.size:
-            if time.monotonic() > end:
-                raise Failed("the pool does not fill")
-            time.sleep(0.5)
+        self._fill()
         return self.home
 
-    def _at_once(self, one: Callable[[int], None]) -> dict:
-        """Runs one for each member of the pool, all at once."""
-        def timed(number: int) -> float:
-            begun = time.monotonic()
-            one(number)
-            return 1000 * (time.monotonic() - begun)
+    def _fill(self):
+        # It ends when all of them are ready.
+        self._skiff(self.home, "pool", "scale", POOL, str(self.size), "--wait", "10m", "-q")
 
-        requests = requests_of(self.cluster)
-        with concurrent.futures.ThreadPoolExecutor(self.size) as threads:
-            took = list(threads.map(timed, range(self.size)))
+    def _at_once(self, one: Callable[[int], None], count: int | None = None, every: float = 0) -> dict:
+        """Runs one for each member of the pool or so many, all at once, or one after the other begins every so many seconds."""
+        count = count or self.size
+        begun = time.monotonic()
+
+        def timed(number: int) -> float:
+            due = begun + every * number
+            time.sleep(max(0.0, due - time.monotonic()))
+            at = time.monotonic()
+            one(number)
+            return 1000 * (time.monotonic() - at)
+
+        audit = Audit(self.cluster)
+        with concurrent.futures.ThreadPoolExecutor(count) as threads:
+            took = list(threads.map(timed, range(count)))
         # The Pods that fill the pool again are made later.
-        return {"p50_ms": percentile(took, 0.5), "p95_ms": percentile(took, 0.95),
-                "requests_each": (requests_of(self.cluster) - requests) / self.size}
+        return {"p50_ms": percentile(took, 0.5), "p95_ms": percentile(took, 0.95), **costs(audit.requests(), count)}
 
     def alone(self) -> dict:
         home = self._pool()
-        took = []
-        for number in range(min(self.size, 5)):
+        took, count = [], min(self.size, 5)
+        audit = Audit(self.cluster)
+        for number in range(count):
             begun = time.monotonic()
             self._skiff(home, "up", f"alone-{number}", "--pool", POOL, "-q")
             self._skiff(home, "exec", f"alone-{number}", "--", "true")
             took.append(1000 * (time.monotonic() - begun))
-        return {"p50_ms": percentile(took, 0.5)}
+        return {"p50_ms": percentile(took, 0.5), **costs(audit.requests(), count)}
 
-    def processes_at_once(self) -> dict:
+    def processes_at_once(self, count: int | None = None) -> dict:
         home = self._pool()
 
         def one(number: int):
             self._skiff(home, "up", f"box-{number}", "--pool", POOL, "-q")
             self._skiff(home, "exec", f"box-{number}", "--", "true")
-        return self._at_once(one)
+        return self._at_once(one, count)
 
     def one_process(self) -> dict:
         home = self._pool()
-        requests, begun = requests_of(self.cluster), time.monotonic()
+        audit, begun = Audit(self.cluster), time.monotonic()
         made = json.loads(self._skiff(home, "up", "box", "--count", str(self.size), "--pool", POOL, "-q", "-o", "json"))["items"]
         took = time.monotonic() - begun
         if len({one["details"]["pod"] for one in made}) != self.size:
             raise Failed("two sandboxes have one Pod")
-        return {"last_ms": 1000 * took, "requests_each": (requests_of(self.cluster) - requests) / self.size}
+        return {"last_ms": 1000 * took, **costs(audit.requests(), self.size)}
 
-    def served(self) -> dict:
-        self._pool()
+    @contextlib.contextmanager
+    def _servers(self, count: int) -> Iterator[Callable[[int], None]]:
+        """So many replicas: a function that makes a sandbox by the one whose turn it is, and runs its first command."""
         import replicas as servers
-        with servers.in_the_network_of_pods(self.replicas, name="bench") as ask:
-            key = self.replicas.key
+        with contextlib.ExitStack() as stack:
+            all_of_them = [stack.enter_context(servers.in_the_network_of_pods(self.replicas, name=f"bench-{number}")) for number in range(count)]
+            turns, key = itertools.cycle(all_of_them), self.replicas.key
 
             def one(_: int):
+                ask = next(turns)
                 made = ask("POST", "/v1/sandboxes", b'{"template": "warm"}', key, {"Content-Type": "application/json"})
                 if made.status != 201:
                     raise Failed(f"{made.status}: {made.body[:200]}")
                 answer = ask("POST", f"/s/{made.json()['id']}/7070/v1/run", b"true", key, {"Content-Type": "text/plain"})
                 if answer.status != 200:
                     raise Failed(f"{answer.status}: {answer.body[:200]}")
-            one(0)
-            self._pool()
-            return self._at_once(one)
+            yield one
 
-    def written(self) -> dict:
+    def served(self, count: int | None = None, replicas: int = 1, every: float = 0) -> dict:
+        self._pool()
+        with self._servers(replicas) as one:
+            # Replicas know each other by the Pods that they have taken.
+            for number in range(replicas):
+                one(number)
+            self._fill()
+            return self._at_once(one, count, every)
+
+    def staggered(self) -> dict:
+        return self.served(min(self.size, STAGGERED), REPLICAS, BETWEEN)
+
+    def written(self, count: int | None = None) -> dict:
         """The writes alone: a record, and a label on a Pod."""
         home = self._pool()
         api, pods = self.cluster.api, [one["metadata"]["name"] for one in home.items("pods")]
@@ -128,6 +152,6 @@ class Bursts(Sandboxes):
             api.request("PATCH", f"{api_path('pods', home.name)}/{pods[number]}", {"metadata": {"annotations": {"bare": "1"}}},
                         content="application/merge-patch+json")
         try:
-            return self._at_once(one)
+            return self._at_once(one, count)
         finally:
-            home.kubectl("delete", "configmap", *(f"bare-{number}" for number in range(self.size)))
+            home.kubectl("delete", "configmap", *(f"bare-{number}" for number in range(count or self.size)))

@@ -39,6 +39,7 @@ class Effort:
     sandboxes: int       # created by one launcher
     turns: int           # transfers of a large file, each through the gateway and around it
     pool: int            # sandboxes that wait, and are taken at once
+    large_pool: int      # those of the bursts
 
     @property
     def files_bytes(self) -> int:
@@ -47,8 +48,8 @@ class Effort:
         return 6 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5, 50)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1, 10)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5, 50, 100)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1, 10, 20)
 
 
 class Bench:
@@ -62,6 +63,7 @@ class Bench:
         self.search = Search(folder, effort.tree_files)
         self.sandboxes = Sandboxes(folder, effort.sandboxes)
         self.bursts = Bursts(folder, effort.pool)
+        self.large_bursts = Bursts(folder, effort.large_pool)
         self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds, effort.turns)
         self.launcher = Launcher(folder, effort.bulk_bytes, effort.tree_files // 5, 2 * effort.starts)
 
@@ -81,6 +83,7 @@ class Bench:
         self.launcher.close()
         self.sandboxes.close()
         self.bursts.close()
+        self.large_bursts.close()
 
     def tool(self, *arguments: object) -> dict:
         return run_tool(self.folder, *arguments)
@@ -366,6 +369,16 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         "skiff.tti.serve": bench.bursts.served,
         "skiff.tti.count": bench.bursts.one_process,
         "skiff.tti.processes": bench.bursts.processes_at_once,
+    }
+    bursts, whole = bench.large_bursts, bench.effort.large_pool
+    groups["bursts"] = {
+        "bare.writes.half": at(bursts.written, whole // 2),
+        "bare.writes.whole": at(bursts.written, whole),
+        "skiff.bursts.staggered": bursts.staggered,
+        "skiff.bursts.half": at(bursts.served, whole // 2, 2),
+        "skiff.bursts.whole": at(bursts.served, whole, 2),
+        "skiff.bursts.double": at(bursts.served, 2 * whole, 2),
+        "skiff.bursts.processes": at(bursts.processes_at_once, whole // 2),
     }
     groups["cluster"] = {
         "skiff.up": bench.sandboxes.up,

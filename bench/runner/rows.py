@@ -250,12 +250,30 @@ def all_rows() -> list[Row]:
         figure("tti", "`skiff up --pool` and `skiff exec`, alone, p50", "ms", ("skiff.tti.alone", "p50_ms"), most=120),
         ratio("tti", f"{served}: p50", "ms", ("skiff.tti.serve", "p50_ms"), ("bare.writes", "p50_ms"), "the writes alone"),
         ratio("tti", f"{served}: p95", "ms", ("skiff.tti.serve", "p95_ms"), ("bare.writes", "p95_ms"), "the writes alone", most=1.5),
-        figure("tti", "requests of all clients of the API server meanwhile, each", "", ("skiff.tti.serve", "requests_each")),
+        figure("tti", "its requests, each, by the API server's audit log", "", ("skiff.tti.serve", "requests_each"), most=3),
         figure("tti", "as many by `skiff up --count`: the last is up", "ms", ("skiff.tti.count", "last_ms")),
-        figure("tti", "requests of all clients meanwhile, each, also for the Pods that fill the pool again", "", ("skiff.tti.count", "requests_each")),
+        figure("tti", "its requests, each", "", ("skiff.tti.count", "requests_each")),
         ratio("tti", "as many processes of `skiff up --pool` and `skiff exec`: p95", "ms", ("skiff.tti.processes", "p95_ms"),
               ("bare.writes", "p95_ms"), "the writes alone", most=3),
-        figure("tti", "the same requests, each, with port-forwards", "", ("skiff.tti.processes", "requests_each")),
+        figure("tti", "their requests, each, with port-forwards", "", ("skiff.tti.processes", "requests_each")),
+        figure("tti", "port-forwards, each", "", ("skiff.tti.processes", "forwards_each")),
+    ]
+    two = "by two replicas of `skiff serve`"
+    rows.append(figure("bursts", f"{two}, one every 200 ms: p50", "ms", ("skiff.bursts.staggered", "p50_ms"), most=40))
+    for part, title in (("half", "half of the pool"), ("whole", "the whole pool")):
+        served, bare = f"skiff.bursts.{part}", f"bare.writes.{part}"
+        rows += [
+            ratio("bursts", f"{two}, {title} at once: p50", "ms", (served, "p50_ms"), (bare, "p50_ms"), "the writes alone"),
+            ratio("bursts", f"{two}, {title} at once: p95", "ms", (served, "p95_ms"), (bare, "p95_ms"), "the writes alone", most=1.5),
+            figure("bursts", "its requests, each", "", (served, "requests_each"), most=3),
+            figure("bursts", "Pods that the other replica was faster to take", "%", (served, "conflicts_percent"), most=10),
+        ]
+    for name, title in (("p50_ms", "p50, of the pool"), ("p95_ms", "p95, a cold Pod")):
+        rows.append(figure("bursts", f"{two}, twice the pool at once: {title}", "ms", ("skiff.bursts.double", name)))
+    rows += [
+        ratio("bursts", "half of the pool at once, processes of `skiff up --pool` and `skiff exec`: p95", "ms", ("skiff.bursts.processes", "p95_ms"),
+              ("bare.writes.half", "p95_ms"), "the writes alone", most=3),
+        figure("bursts", "their requests, each, with port-forwards", "", ("skiff.bursts.processes", "requests_each")),
     ]
     return rows
 

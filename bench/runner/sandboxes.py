@@ -25,6 +25,7 @@ IMAGE, AGENT = "skiff.test/busybox:1", "skiff.test/skiff:1"
 
 class Sandboxes:
     addons: tuple[str, ...] = ("kwok",)
+    nodes = SIMULATED_NODES
 
     def __init__(self, folder: Folder, count: int):
         self.folder = folder
@@ -49,7 +50,7 @@ class Sandboxes:
                 self.cluster = cluster.OwnCluster(*self.addons)
             except (cluster.CannotRun, RuntimeError) as error:
                 raise Absent(f"no cluster here: {error}") from None
-            for number in range(SIMULATED_NODES if self.addons else 0):
+            for number in range(self.nodes):
                 self.cluster.api.create({
                     "apiVersion": "v1", "kind": "Node",
                     "metadata": {"name": f"simulated-{number}", "labels": {"simulated": "yes"},

@@ -50,6 +50,17 @@ def write_tokens(path, names):
     return {name: {"token": f"{name}-token"} for name in names}
 
 
+def write_audit_policy(folder):
+    """From now on the API server of `folder` writes to audit.log who asks it for what, when it begins to answer and when it has."""
+    (folder / "audit-policy.json").write_text(json.dumps({
+        "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}))
+
+
+def audit_arguments(folder):
+    policy = folder / "audit-policy.json"
+    return [f"--audit-policy-file={policy}", f"--audit-log-path={folder}/audit.log"] if policy.exists() else []
+
+
 def parts(folder, program, pki, ports, kubeconfig, server_arguments, families=FAMILIES["ip4"]):
     """The parts, in the order in which they need each other. `kubeconfig` is the controllers'; `server_arguments` are what one
     cluster's API server has other than the next one's."""

@@ -51,7 +51,7 @@ def all_addresses(of_cluster):
     return "::" if families.IP6 in of_cluster else "0.0.0.0"
 
 
-def kubelet_config(folder, cgroup):
+def kubelet_config(folder, cgroup, most_pods):
     pki = folder / "pki"
     return {
         "address": all_addresses(families.of(folder)),
@@ -64,7 +64,7 @@ def kubelet_config(folder, cgroup):
         "volumePluginDir": f"{folder}/plugins", "serializeImagePulls": False,
         # Low thresholds: others use the machine's disk too, and an evicted image can not be pulled again.
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
-        "imageGCHighThresholdPercent": 100,
+        "imageGCHighThresholdPercent": 100, "maxPods": most_pods,
     }
 
 
@@ -87,14 +87,14 @@ def scheduler_config(folder):
     }
 
 
-def write_configs(folder, cgroup):
+def write_configs(folder, cgroup, most_pods):
     pki = folder / "pki"
     for name in ("admin", "kubelet", "kube-scheduler", "kube-proxy"):
         control_plane.write_kubeconfig(folder / f"{name}.conf", pki, families.server_url(folder), {name: control_plane.certificate_user(pki, name)})
     (folder / "containerd.toml").write_text(CONTAINERD_CONFIG.format(folder=folder, pause=images.PAUSE))
     (folder / "cni").mkdir()
     (folder / "cni/pods.conflist").write_text(json.dumps(network(families.of(folder))))
-    for name, config in (("kubelet", kubelet_config(folder, cgroup)), ("kube-proxy", proxy_config(folder)),
+    for name, config in (("kubelet", kubelet_config(folder, cgroup, most_pods)), ("kube-proxy", proxy_config(folder)),
                          ("kube-scheduler", scheduler_config(folder))):
         (folder / f"{name}.json").write_text(json.dumps(config))
 
@@ -105,7 +105,7 @@ def control_plane_parts(folder, kube):
     return control_plane.parts(folder, kube, folder / "pki", control_plane.Ports(), folder / "admin.conf", [
         f"--bind-address={first.bind}", f"--advertise-address={first.node}", "--enable-admission-plugins=NodeRestriction",
         "--enable-aggregator-routing", f"--kubelet-certificate-authority={folder}/pki/ca.crt",
-        "--service-account-issuer=https://kubernetes.default.svc.cluster.local"], of_cluster)
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local", *control_plane.audit_arguments(folder)], of_cluster)
 
 
 def accepts(path):

@@ -1,6 +1,7 @@
-"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [--families ip4|ip6|both] [ADDON...]`,
+"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [--families ip4|ip6|both] [--audit] [ADDON...]`,
 of the add-ons --agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two), --kwok
-and --kube-router. families.py says which addresses a cluster of IPv4, of IPv6 and of both has.
+and --kube-router. families.py says which addresses a cluster of IPv4, of IPv6 and of both has. With --audit the API server
+writes every request to audit.log, and the node takes more Pods than usual.
 
 etcd, API server, controllers, scheduler, and one real node, `node0`: containerd, runc, kubelet, kube-proxy. All of it in
 namespaces of its own, so that nothing collides with the machine or with another cluster, and everything ends with them;
@@ -82,7 +83,9 @@ def prepare(folder, options):
     of_cluster = families.of(folder)
     pki = certificates.make(folder / "pki", [address for one in of_cluster for address in (one.loopback, one.kubernetes, one.node)])
     certificates.make_for_node(pki, surroundings.NODE, [one.node for one in of_cluster])
-    node.write_configs(folder, folder.name)
+    if options.audit:
+        control_plane.write_audit_policy(folder)
+    node.write_configs(folder, folder.name, most_pods=400 if options.audit else 110)
     images.make(folder / "images", options.skiffd, options.testcmd)
     return {"admin": control_plane.certificate_user(pki, "admin"),
             **control_plane.write_tokens(folder / "tokens.csv", USERS), "stranger": {"token": "nobody-knows-this"}}
@@ -155,6 +158,7 @@ def main():
     parser.add_argument("--skiffd", type=pathlib.Path)
     parser.add_argument("--testcmd", type=pathlib.Path)
     parser.add_argument("--families", choices=families.FAMILIES, default="ip4")
+    parser.add_argument("--audit", action="store_true")
     for name in ADDONS:
         parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
