@@ -29,6 +29,7 @@ interface Directory {
   next: string;
 }
 
+const IS_GONE = 404;
 const ROOT: Entry = { name: "/", place: "", type: "directory", size: 0 };
 
 function sorted(entries: Entry[]): Entry[] {
@@ -66,7 +67,8 @@ export function useTree(sandbox: string): Tree {
       setTrouble(undefined);
     } catch (error) {
       if (isGone.current) return;
-      setTrouble((error as Refusal).message);
+      // A directory that was removed goes from its parent, too.
+      if (!place || (error as Refusal).status !== IS_GONE) setTrouble((error as Refusal).message);
       if (place) setOpen((all) => new Set([...all].filter((one) => one !== place)));
     }
   };

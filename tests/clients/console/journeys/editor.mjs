@@ -133,6 +133,12 @@ export default {
     skiff('exec', 'demo', '--', 'sh', '-c', 'mkdir new; echo text > new/inside')
     await item(page, /^new/).click()
     await item(page, /^inside/).waitFor()
+    // An open directory that is removed is no trouble.
+    fs.rmSync(path.join(here.root, 'new'), { recursive: true })
+    await item(page, /^new/).waitFor({ state: 'detached' })
+    put('more', '')
+    await item(page, /^more/).waitFor()
+    assert.equal(await page.getByRole('alert').count(), 0)
     // The text that is shown is the file's.
     put('src/note.md', '# One\n\nTwo\n')
     await holds(text, '# One\n\nTwo\n')
