@@ -32,6 +32,18 @@ interface CodeProps {
   onSave?: () => void;
 }
 
+/** The words of the search, as the rest of the page has them. */
+const WORDS = {
+  next: "Next",
+  previous: "Previous",
+  all: "All",
+  "match case": "Match case",
+  regexp: "Regular expression",
+  "by word": "Whole words",
+  replace: "Replace",
+  "replace all": "Replace all",
+};
+
 /** What one level of a text is indented by. */
 function unitOf(text: string, isGo: boolean): string {
   const first = /^(\t| {2,8})\S/m.exec(text);
@@ -90,6 +102,7 @@ export function Code(props: CodeProps) {
         indentOnInput(),
         bracketMatching(),
         search({ top: true }),
+        EditorState.phrases.of(WORDS),
         indentUnit.of(unitOf(given.text, language?.name === "go")),
         EditorState.tabSize.of(4),
         EditorState.readOnly.of(readOnly),

@@ -12,7 +12,7 @@ import {
   showCommand,
   TERMINAL_PREFIX,
 } from "./api";
-import { Trouble } from "./messages";
+import { Line, Notice, Trouble } from "./messages";
 import { usePolled } from "./polled";
 import { age, span } from "./quantities";
 import { Screen } from "./screen";
@@ -153,7 +153,12 @@ export function Commands({ sandbox }: { sandbox: string }) {
           Loading…
         </p>
       )}
-      {all?.length === 0 && <p class="faint">No command has run here yet, except terminals of the console.</p>}
+      {all?.length === 0 && (
+        <Notice title="No command has run here yet">
+          <p>What somebody runs appears here by itself, except what is typed in a terminal:</p>
+          <Line text={`skiff exec ${sandbox} -- ls`} />
+        </Notice>
+      )}
       {all && all.length > 0 && (
         <ul aria-label="Commands">
           {all.map((one) => (

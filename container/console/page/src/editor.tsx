@@ -115,7 +115,12 @@ export function Editor({ sandbox, place, line, turn, onSaved }: EditorProps) {
           {file.isChanged ? "Not saved" : file.said}
         </span>
         <span class="faint keys" id="editor-keys">
-          <kbd>Esc</kbd> <kbd>Tab</kbd> leaves the text
+          {file.against !== undefined && (
+            <>
+              <kbd>F7</kbd> next,{" "}
+            </>
+          )}
+          <kbd>Esc</kbd> <kbd>Tab</kbd> leaves
         </span>
       </div>
     </div>

@@ -4,6 +4,7 @@ import { Editor } from "./editor";
 import { encodePath, type Entry, lastName, shownPath } from "./files_api";
 import { Grep } from "./grep";
 import { Trouble } from "./messages";
+import { NewFile } from "./new_file";
 import { TransferList, useTransfers } from "./transfers";
 import { TreeView, useTree } from "./tree";
 import { FileWatch } from "./watch";
@@ -50,6 +51,7 @@ export function Files({ sandbox }: { sandbox: string }) {
   const [directory, setDirectory] = useState("");
   const [file, setFile] = useState<{ place: string; type: string; line?: number }>();
   const [isOver, setIsOver] = useState(false);
+  const [makes, setMakes] = useState(false);
   const [trouble, setTrouble] = useState<string>();
   const picker = useRef<HTMLInputElement>(null);
   /** It changes when the shown file may have changed. */
@@ -98,6 +100,7 @@ export function Files({ sandbox }: { sandbox: string }) {
     >
       <div class="side">
         <div class="bar">
+          <button onClick={() => setMakes(true)}>New file</button>
           <button onClick={() => picker.current?.click()}>Upload</button>
           <button onClick={() => transfers.download(directory, true)}>Download as tar</button>
           {!live.is && <button onClick={tree.refresh}>Refresh</button>}
@@ -121,12 +124,25 @@ export function Files({ sandbox }: { sandbox: string }) {
           </p>
         )}
         {(trouble ?? tree.trouble) && <Trouble text={trouble ?? tree.trouble ?? ""} onClose={() => setTrouble(undefined)} />}
+        {makes && (
+          <NewFile
+            key={directory}
+            sandbox={sandbox}
+            directory={directory}
+            onClose={() => setMakes(false)}
+            onMade={(place) => {
+              setMakes(false);
+              setFile({ place, type: "file" });
+              tree.refresh();
+            }}
+          />
+        )}
         <TransferList transfers={transfers} />
         <TreeView tree={tree} chosen={file?.place ?? directory} onChoose={choose} />
         <Grep sandbox={sandbox} directory={directory} onOpen={({ place, line }) => setFile({ place, type: "file", line })} />
       </div>
       <div class="file" ref={shownFile}>
-        {!file && <p class="faint">Choose a file to see it.</p>}
+        {!file && <p class="faint">Choose a file to see and edit it, or make a new one.</p>}
         {file && (
           <>
             <div class="bar">

@@ -41,13 +41,15 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
         </h1>
         {sandbox && <State sandbox={sandbox} deed={deed} />}
         {sandbox?.reason && <span class="faint">{sandbox.reason}</span>}
-        <nav aria-label={`Views of ${id}`}>
-          {VIEWS.map(([name, label]) => (
-            <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} aria-current={name === view ? "page" : undefined}>
-              {label}
-            </a>
-          ))}
-        </nav>
+        {(sandbox ?? !sandboxes.all) && (
+          <nav aria-label={`Views of ${id}`}>
+            {VIEWS.map(([name, label]) => (
+              <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} aria-current={name === view ? "page" : undefined}>
+                {label}
+              </a>
+            ))}
+          </nav>
+        )}
       </div>
       {!sandboxes.all && !sandboxes.stale && (
         <p class="loading" role="status">
@@ -68,7 +70,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
             <p>Its terminal opens here as soon as it answers.</p>
           ) : (
             <>
-              <p>{sandbox.reason || "Its files are kept. Start it to open a terminal."}</p>
+              <p>{sandbox.reason || "Its files are kept. Start it to look into it."}</p>
               <button class="main" disabled={deed !== undefined} onClick={() => sandboxes.does("start", sandbox)}>
                 {deed === "start" ? "Starting…" : "Start"}
               </button>

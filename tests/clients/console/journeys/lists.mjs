@@ -166,7 +166,7 @@ export default {
     await page.goBack()
     await item(page, '/').waitFor()
     await page.goBack()
-    await page.getByText('No command has run here yet').waitFor()
+    await page.getByRole('heading', { name: 'No command has run here yet' }).waitFor()
     await accessible(page, 'no-commands')
     await page.goForward()
     await item(page, '/').waitFor()
