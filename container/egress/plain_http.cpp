@@ -98,7 +98,8 @@ Task<> pass(PlainHttp* proxy, HttpExchange* http, Target target, protocol::Strea
 }
 
 Task<> handle(PlainHttp* proxy, HttpExchange* http) {
-  (void)http->mark_authenticated();  // the connection is the sandbox's
+  // The connection is the sandbox's, and has a slot of its own.
+  if (!http->mark_authenticated()) co_return;
   auto target = target_of(http->request());
   if (!target) {
     co_await refuse(proxy, http, {}, std::move(target.error()));

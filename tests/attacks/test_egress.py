@@ -13,7 +13,8 @@ from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
 
-RULES = [word for rule in ("pypi.org", "http://files.example.com", "*.example.com", "*.wild.example.com", "localhost.example.com") for word in ("--egress", rule)]
+NAMES = ("pypi.org", "http://files.example.com", "http://inner.example.com", "*.example.com", "*.wild.example.com", "localhost.example.com")
+RULES = [word for rule in NAMES for word in ("--egress", rule)]
 
 
 @pytest.fixture
@@ -140,9 +141,10 @@ def test_plain_http_is_judged_by_the_request(box, outside):
     assert one["back"].partition("\r\n\r\n")[2] == ("GET /a%2Fb?c HTTP/1.1\r\nHost: files.example.com\r\nVia: 1.1 skiff-egress\r\n"
                                                     "Connection: close\r\n\r\n")
     # Each request of a connection is judged anew.
-    (two,) = through(box, {"raw": GET.format("1", "") + GET.format("2", "").replace("files", "evil") + GET.format("3", "")})
+    (two,) = through(box, {"raw": GET.format("1", "") + GET.format("2", "").replace("files.example.com", "evil.org") + GET.format("3", "")})
     assert two["back"].count("HTTP/1.1 200 OK") == 1 and "X-Skiff-Egress: not_allowed" in two["back"] and "GET /3" not in two["back"]
-    refused = {"inner.example.com": "not_allowed", "files.example.com:8443": "port_not_allowed", "files.example.com:443": "port_not_allowed",
+    refused = {"evil.org": "not_allowed",
+               "inner.example.com": "private_address", "both.example.com": "port_not_allowed", "files.example.com:8443": "port_not_allowed", "files.example.com:443": "port_not_allowed",
                "pypi.org": "port_not_allowed", "11.7.7.7": "bad_target", "[::1]": "bad_target", "x@files.example.com": "bad_request"}
     answers = through(box, *({"raw": GET.format("", "").replace("files.example.com", host)} for host in refused))
     for (host, code), found in zip(refused.items(), answers):
@@ -152,13 +154,24 @@ def test_plain_http_is_judged_by_the_request(box, outside):
     assert log == [("allowed", "files.example.com", 80)] * 2
 
 
+def test_a_new_policy_cuts_a_request_without_an_answer(box, outside):
+    box("cp", "-q", outside.probe, "box:/tmp/by_name.py")
+    slow = box.start("exec", "box", "--", "python3", "/tmp/by_name.py", json.dumps([{"raw": GET.format("slow", ""), "end": False}]))
+    until(lambda: outside.seen())
+    box("network", "-q", "box", "--egress", "files.example.com")
+    assert "HTTP/1.1 200" not in slow.communicate(timeout=60)[0].decode()
+    cut = [(line["code"], line["host"], line["port"]) for line in log_of(box)["items"] if line["verdict"] == "cut"]
+    assert cut == [("policy_changed", "files.example.com", 80)]
+
+
 def test_what_two_readers_could_read_differently_ends_the_connection(box, outside):
     body = "POST http://files.example.com/ HTTP/1.1\r\nHost: files.example.com\r\n{}\r\n\r\n0\r\n\r\n"
     forms = [body.format("Content-Length: 5\r\nTransfer-Encoding: chunked"), body.format("Content-Length: 5\r\nContent-Length: 6"),
              body.format("Transfer-Encoding : chunked"), body.format("Transfer-Encoding: chunked\r\n folded"), body.format("Transfer-Encoding: xchunked"),
              body.format("Transfer-Encoding: chunked, identity"), body.format("Content-Length: +5"), body.format("X: 1\rY: 2"),
              GET.format("", "Host: evil.org\r\n"), GET.format("", "").replace("Host: files", "Host: evil"),
-             GET.format("1", "") + "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n", GET.format("1", "") + "GET / HTTP/1.1\r\nHost: files.example.com\r\n\r\n",
+             GET.format("1", "") + "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n",
+             GET.format("1", "") + "GET / HTTP/1.1\r\nHost: files.example.com\r\n\r\n",
              GET.format("1", "") + "GET https://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n"]
     for form, one in zip(forms, through(box, *({"raw": form + GET.format("smuggled", "")} for form in forms))):
         assert "HTTP/1.1 400 " in one["back"] and "smuggled" not in one["back"], (form, one)

@@ -104,9 +104,9 @@ def serve_names(table, log, address=SERVER):
 
 
 def answer_plainly(connection):
-    """An answer with the request as it came."""
+    """An answer with the request as it came; none to one for /slow."""
     got = b""
-    while not got.endswith((b"\r\n\r\n", b"!")) and (block := connection.recv(65536)):
+    while (not got.endswith((b"\r\n\r\n", b"!")) or b" /slow " in got) and (block := connection.recv(65536)):
         got += block
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(got) + got)
 

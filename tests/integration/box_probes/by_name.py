@@ -4,7 +4,7 @@
 {"to": "HOST:PORT", "bytes": HEX, "each": N}: the bytes in a tunnel, N at a time, and all that comes back.
 {"head": TEXT}: a request as it is, and all that comes back.
 {"socks": "HOST:PORT"}: as "to", by SOCKS5; a refusal has the reply's byte as its status.
-{"raw": TEXT}: these bytes, without waiting for an answer, and all that comes back."""
+{"raw": TEXT, "end": false}: these bytes, without waiting for an answer and without an end, and all that comes back."""
 
 import json
 import socket
@@ -48,16 +48,17 @@ def by_socks(to):
     return one, 200 if answer == b"\5\0\0\1" + bytes(6) else answer[1], ""
 
 
-def raw(text):
+def answer_to(text, end=True):
     with socket.create_connection(PROXY, 20) as one:
         one.sendall(text.encode("latin-1"))
-        one.shutdown(socket.SHUT_WR)
+        if end:
+            one.shutdown(socket.SHUT_WR)
         return {"back": read_all(one).decode("latin-1")}
 
 
 def attempt(wanted):
     if "raw" in wanted:
-        return raw(wanted["raw"])
+        return answer_to(wanted["raw"], wanted.get("end", True))
     if "socks" in wanted:
         wanted = {"to": wanted["socks"], **wanted}
     one, status, code = by_socks(wanted["to"]) if "socks" in wanted else request(wanted.get("head") or f"CONNECT {wanted['to']} HTTP/1.1\r\nHost: {wanted['to']}\r\n\r\n")
