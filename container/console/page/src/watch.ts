@@ -10,10 +10,22 @@ export interface ChangeReader {
 }
 
 interface Change {
-  type: "watching" | "created" | "modified" | "deleted" | "renamed" | "overflow";
-  path?: string;
-  from?: string;
-  cursor?: number;
+  type: string;
+  path: string | undefined;
+  from: string | undefined;
+  cursor: number | undefined;
+}
+
+/** The change that a message tells; undefined for nonsense, because the agent is in the hands of its sandbox. */
+function changeOf(message: unknown): Change | undefined {
+  try {
+    const { type, path, from, cursor } = JSON.parse(message as string) as Record<string, unknown>;
+    const isText = (one: unknown) => one === undefined || typeof one === "string";
+    if (typeof type !== "string" || !isText(path) || !isText(from) || (cursor !== undefined && !Number.isSafeInteger(cursor))) return undefined;
+    return { type, path, from, cursor } as Change;
+  } catch {
+    return undefined;
+  }
 }
 
 const BETWEEN_PINGS = 5_000;
@@ -54,7 +66,7 @@ export class FileWatch {
     const socket = new WebSocket(watchAddress(this.sandbox, this.cursor), ["skiff.v1.json"]);
     this.socket = socket;
     this.heardAt = Date.now();
-    socket.onmessage = (event: MessageEvent<string>) => this.heard(JSON.parse(event.data) as Change);
+    socket.onmessage = (event: MessageEvent<unknown>) => this.heard(changeOf(event.data));
     socket.onclose = () => this.lost();
     this.pinging = setInterval(() => this.ping(), BETWEEN_PINGS);
   }
@@ -93,7 +105,8 @@ export class FileWatch {
     }
   }
 
-  private heard(change: Change): void {
+  private heard(change: Change | undefined): void {
+    if (!change) return this.lost();
     this.heardAt = Date.now();
     if (change.type === "watching") {
       // What changed before the first connection is not told.

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 
-import { allowed, content, editor, filesOf, here, isSaved, item, linesOf, opened, put, run, shows, skiff, terminalOf,
+import { allowed, content, editor, filesOf, here, holds, isSaved, item, linesOf, opened, put, run, shows, skiff, terminalOf,
   up } from '../person.mjs'
 
 export default {
@@ -163,5 +163,26 @@ print("end-" + str(1 + 1))
     await isSaved(page)
     // CodeMirror puts images without a source beside its marks.
     assert.equal(await page.locator('img:not(.cm-widgetBuffer), img[src], script:not([src="/console.js"])').count(), 0)
+  },
+
+  async distrusts_what_an_agent_tells_of_changes({ page }) {
+    up('demo')
+    put('note', 'text\n')
+    const told = ['null', '{"type":"created","path":{"name":1}}', '{"type":"watching","cursor":"high"}', Buffer.from([0x7b])]
+    let connections = 0
+    await page.routeWebSocket(/files:watch/, socket => {
+      for (let times = 0; times < 1000; ++times) socket.send('{"type":"created","path":"../<img src=x onerror=alert(1)>"}')
+      socket.send(told[connections++ % told.length])
+    })
+    await opened(page)
+    await filesOf(page, 'demo')
+    await page.getByText('What others change is not shown now.').waitFor()
+    await item(page, /^note/).click()
+    await holds(editor(page, 'note'), 'text\n')
+    while (connections <= told.length) await page.waitForTimeout(50)
+    put('late', '')
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await item(page, /^late/).waitFor()
+    assert.equal(await page.getByRole('treeitem').count(), 3)
   }
 }
