@@ -5,6 +5,7 @@ import { encodePath, type Entry, lastName, shownPath } from "./files_api";
 import { Grep } from "./grep";
 import { Trouble } from "./messages";
 import { NewFile } from "./new_file";
+import { unsaved } from "./text_file";
 import { TransferList, useTransfers } from "./transfers";
 import { TreeView, useTree } from "./tree";
 import { FileWatch } from "./watch";
@@ -88,6 +89,7 @@ export function Files({ sandbox }: { sandbox: string }) {
     transfers.upload(directory, files);
   };
   const shown = shownPath(directory) || "/";
+  const others = unsaved(sandbox).filter((place) => place !== file?.place);
   return (
     <section
       class={isOver ? "files over" : "files"}
@@ -138,6 +140,16 @@ export function Files({ sandbox }: { sandbox: string }) {
           />
         )}
         <TransferList transfers={transfers} />
+        {others.length > 0 && (
+          <p class="where">
+            Not saved:{" "}
+            {others.map((place) => (
+              <button key={place} class="quiet" onClick={() => setFile({ place, type: "file" })}>
+                {shownPath(place)}
+              </button>
+            ))}
+          </p>
+        )}
         <TreeView tree={tree} chosen={file?.place ?? directory} onChoose={choose} />
         <Grep sandbox={sandbox} directory={directory} onOpen={({ place, line }) => setFile({ place, type: "file", line })} />
       </div>

@@ -9,6 +9,14 @@ addEventListener("beforeunload", (event) => {
   if (drafts.size > 0) event.preventDefault();
 });
 
+const keyOf = (sandbox: string, place: string) => `${sandbox} ${place}`;
+
+/** The files of a sandbox with edits that are not saved, also those that somebody has removed meanwhile. */
+export function unsaved(sandbox: string): string[] {
+  const start = keyOf(sandbox, "");
+  return [...drafts.keys()].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
+}
+
 const WAS_CHANGED = 412;
 const IS_GONE = 404;
 const NO_TEXT_NOW = "The file was changed meanwhile, and is not a text any more. Your text was not saved.";
@@ -44,7 +52,7 @@ export interface EditedFile {
 
 /** `turn` changes when the file may have changed. */
 export function useEditedFile(sandbox: string, place: string, turn: number, onSaved: () => void): EditedFile {
-  const key = `${sandbox} ${place}`;
+  const key = keyOf(sandbox, place);
   const [read, setRead] = useState<TextFile | null>();
   const [text, setText] = useState("");
   const [given, setGiven] = useState({ text: "" });
@@ -98,7 +106,11 @@ export function useEditedFile(sandbox: string, place: string, turn: number, onSa
     } catch (error) {
       if (gone.current.signal.aborted) return;
       const { status, message } = error as Refusal;
-      if (status === IS_GONE && now.current.read) setNews("deleted");
+      const draft = drafts.get(key);
+      if (status === IS_GONE && !now.current.read && draft) {
+        begin({ ...draft, text: "" });
+        setNews("deleted");
+      } else if (status === IS_GONE && now.current.read) setNews("deleted");
       else setTrouble(message);
     }
   };
@@ -182,8 +194,11 @@ export function useEditedFile(sandbox: string, place: string, turn: number, onSa
       if (read) void write(theirs ?? { etag: "", lineEnd: read.lineEnd });
     },
     take: () => {
-      if (theirs) show(theirs);
-      else if (read) show(read);
+      if (theirs) return show(theirs);
+      if (!read) return;
+      show(read);
+      // It may be another one by now.
+      void look();
     },
     compare: async () => {
       if (!read) return;
