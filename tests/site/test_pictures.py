@@ -1,4 +1,5 @@
-"""The pictures of README.md show what the programs do: the recording is compared with a run of the same lines."""
+"""The pictures of README.md show what the programs do: the recording is compared with a run of the same lines. Screenshots are in the
+pages, and come from a journey through the console (tests/clients/console)."""
 
 import os
 import pathlib
@@ -68,5 +69,12 @@ def test_the_badges_are_true(name):
 def test_readme_shows_each_picture_and_is_short():
     text = (TREE / "README.md").read_text()
     shown = set(re.findall(r"\(docs/pictures/([a-z]+\.svg)\)", text))
-    assert shown == {path.name for path in pictures.PICTURES.iterdir()}
+    assert shown == {path.name for path in pictures.PICTURES.glob("*.svg")}
     assert len(text.encode()) <= 10_000
+
+
+def test_the_pages_show_each_screenshot_and_all_are_small():
+    text = (TREE / "docs/console.md").read_text()
+    shown = re.findall(r"\(pictures/([a-z-]+\.png)\)", text)
+    assert sorted(shown) == sorted(path.name for path in pictures.PICTURES.glob("*.png"))
+    assert all((pictures.PICTURES / name).stat().st_size < 120_000 for name in shown)
