@@ -204,9 +204,10 @@ def components():
 
 
 def components_of_page():
-    """The same of the packages of npm in the console's page."""
-    versions = json.loads((TOP / "container/console/page/package.json").read_text())["dependencies"]
-    return sorted((package, f"pkg:npm/{package.replace('@', '%40')}@{version}", version, "MIT") for package, version in versions.items())
+    """The same of the packages of npm in the console's page, with those that they need themselves."""
+    locked = json.loads((TOP / "container/console/page/package-lock.json").read_text())["packages"]
+    found = {path.removeprefix("node_modules/"): one for path, one in locked.items() if path and not one.get("dev")}
+    return sorted((package, f"pkg:npm/{package.replace('@', '%40')}@{one['version']}", one["version"], one["license"]) for package, one in found.items())
 
 
 def spdx_id(address):
