@@ -42,6 +42,7 @@ ConnectCode connect_code(Errc code) noexcept {
     case Errc::in_use:
       return {"failed_precondition", 400};
     case Errc::too_many_commands:
+    case Errc::egress_waiting:
     case Errc::resource_exhausted:
     case Errc::payload_too_large:
     case Errc::no_space:
@@ -56,7 +57,6 @@ ConnectCode connect_code(Errc code) noexcept {
     case Errc::cancelled:
       return {"canceled", 499};
     case Errc::draining:
-    case Errc::egress_waiting:
       return {"unavailable", 503};
     default:
       return {"internal", 500};
