@@ -132,9 +132,9 @@ def test_what_a_client_gets_when_the_server_is_not_there(skiff, outside):
     assert [(one["status"], one["code"]) for one in found] == [(502, "dns"), (502, "connect")]
 
 
-def test_it_is_for_boxes_alone(skiff):
+def test_it_is_for_boxes_and_pods_alone(skiff):
     err = skiff("up", "x", "--driver", "local", "--egress", "pypi.org", status=125)[1]
-    assert "--egress" in err and "driver box" in err, err
+    assert "--egress" in err and "drivers box and pod" in err, err
     err = skiff("up", "x", "--egress", "pypi.org", "--network", "open", status=125)[1]
     assert "--network open" in err
     assert "expected a DNS name" in skiff("up", "x", "--egress", "1.2.3.4", status=125)[1]
