@@ -56,6 +56,23 @@ class WatchedObjects::Unchanged final : public Freshness {
   bool is_over_ = false;
 };
 
+class WatchedObjects::Listener final : public ListWatch {
+ public:
+  Listener(WatchedObjects* from, std::function<void()> changed)
+      : from_{from}, place_{from->listeners_.insert(from->listeners_.end(), std::move(changed))} {}
+  ~Listener() override { from_->listeners_.erase(place_); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  [[nodiscard]] bool sees_all() const noexcept override {
+    return from_->is_complete() && !from_->pods_.is_refused() && !from_->config_maps_.is_refused();
+  }
+
+ private:
+  WatchedObjects* from_;
+  std::list<std::function<void()>>::iterator place_;
+};
+
 WatchedObjects::WatchedObjects(kube::Client* client, kube::ApiPresence* presence, Executor executor,
                                std::string namespace_name)
     : presence_{presence},
@@ -66,6 +83,9 @@ WatchedObjects::WatchedObjects(kube::Client* client, kube::ApiPresence* presence
       tasks_{executor} {
   for (kube::Mirror* const copy : {&pods_, &config_maps_}) {
     copy->when_read([this] { read_.notify_all(); });
+    copy->when_changed([this] {
+      for (const auto& changed : listeners_) changed();
+    });
   }
   tasks_.spawn("watch pods", pods_.run());
   tasks_.spawn("watch config maps", config_maps_.run());
@@ -131,6 +151,10 @@ Task<Outcome<Object>> WatchedObjects::read_known(kube::Resource resource, std::s
     if (auto known = copy->find(name)) co_return std::move(*known);
   }
   co_return co_await read(std::move(resource), std::move(namespace_name), std::move(name));
+}
+
+std::unique_ptr<ListWatch> WatchedObjects::watch(std::function<void()> changed) {
+  return std::make_unique<Listener>(this, std::move(changed));
 }
 
 std::unique_ptr<Freshness> WatchedObjects::freshness(std::string config_map, std::string pod) const {

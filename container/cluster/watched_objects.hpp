@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include "container/kube/api_presence.hpp"
 #include "container/kube/client.hpp"
 #include "container/kube/mirror.hpp"
+#include "container/sandbox/driver.hpp"
 #include "container/sandbox/freshness.hpp"
 
 namespace skiff::container {
@@ -48,6 +51,8 @@ class WatchedObjects {
   /// The copy, however old it is; else like `read`.
   [[nodiscard]] Task<kube::Outcome<kube::Object>> read_known(kube::Resource resource, std::string namespace_name,
                                                              std::string name);
+  /// Calls `changed` after each event, while the result exists. It sees all once the copies are complete.
+  [[nodiscard]] std::unique_ptr<ListWatch> watch(std::function<void()> changed);
   /// Takes over an answer of the API server.
   void note(const kube::Resource& resource, const kube::Object& object);
   /// The object was deleted by this process.
@@ -59,6 +64,7 @@ class WatchedObjects {
 
  private:
   class Unchanged;
+  class Listener;
 
   [[nodiscard]] Task<bool> first_copies();
   [[nodiscard]] kube::Mirror* copy_of(const kube::Resource& resource, const std::string& namespace_name);
@@ -68,6 +74,7 @@ class WatchedObjects {
   Event read_;  ///< notified when a copy is complete, or cannot be
   kube::Mirror pods_;
   kube::Mirror config_maps_;
+  std::list<std::function<void()>> listeners_;
   TaskGroup tasks_;
 };
 

@@ -12,6 +12,7 @@
 #include "base/async/finally.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
+#include "base/log/log.hpp"
 #include "container/agent/client.hpp"
 #include "container/host/agent.hpp"
 #include "container/host/file_lock.hpp"
@@ -422,6 +423,20 @@ Task<Result<Endpoint>> HostDriver::endpoint(std::string name, TokenGrant grant) 
 
 std::unique_ptr<Freshness> HostDriver::freshness(const std::string& name) {
   return HostFreshness::take(records_, name);
+}
+
+std::unique_ptr<ListWatch> HostDriver::watch_list(Executor executor, std::function<void()> changed) {
+  auto watch = watch_.lock();
+  if (!watch) {
+    if (!make_directory()) return nullptr;
+    auto opened = HostWatch::open(std::move(executor), state_.path() / name_);
+    if (!opened) {
+      log::warning("changes of sandboxes are not noticed, and are looked for", {{"error", opened.error().message}});
+      return nullptr;
+    }
+    watch_ = watch = std::move(*opened);
+  }
+  return HostWatch::join(std::move(watch), std::move(changed), logs_end_with_agents());
 }
 
 std::vector<Check> HostDriver::examine_parts() const {

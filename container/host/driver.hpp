@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/async/blocking_pool.hpp"
+#include "container/host/host_watch.hpp"
 #include "container/host/record.hpp"
 #include "container/host/state_directory.hpp"
 #include "container/sandbox/driver.hpp"
@@ -39,6 +41,8 @@ class HostDriver : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] std::unique_ptr<Freshness> freshness(const std::string& name) override;
+  /// The records and the logs of the agents, by inotify(7). Null if the kernel refuses that.
+  [[nodiscard]] std::unique_ptr<ListWatch> watch_list(Executor executor, std::function<void()> changed) override;
   /// `invalid_field`: these drivers have no objects.
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
@@ -60,6 +64,8 @@ class HostDriver : public Driver {
   [[nodiscard]] virtual Task<Result<>> end_all(HostRecord record, std::chrono::milliseconds grace) = 0;
   /// True if the driver runs images, and not the programs of this machine.
   [[nodiscard]] virtual bool takes_images() const noexcept { return false; }
+  /// True if an agent's end closes its log, so that `watch_list` notices it.
+  [[nodiscard]] virtual bool logs_end_with_agents() const noexcept { return true; }
   /// Whether the agent of a record still runs.
   [[nodiscard]] virtual Task<bool> lives(HostRecord record);
   /// Removes what a sandbox has outside its directory, before the directory. Its record may be unreadable. Errors as
@@ -116,6 +122,7 @@ class HostDriver : public Driver {
   StateDirectory state_;
   HostRecords records_;
   std::map<std::string, Owned> owners_;  ///< owners of the records that were read, by name
+  std::weak_ptr<HostWatch> watch_;       ///< what all list watches share
   BlockingPool disk_{"skiff-disk", 1};
 };
 

@@ -38,6 +38,7 @@ Task<> Mirror::run() {
     auto event = co_await watch_.next();
     if (event) {
       take(std::move(*event));
+      was_changed_();
       continue;
     }
     note_trouble(event.error());

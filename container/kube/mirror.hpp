@@ -38,6 +38,8 @@ class Mirror {
   [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
   /// `call` is called when all objects were read, and when the server refuses that.
   void when_read(std::function<void()> call) { was_read_ = std::move(call); }
+  /// `call` is called after each event, and when all objects were read.
+  void when_changed(std::function<void()> call) { was_changed_ = std::move(call); }
   [[nodiscard]] std::optional<Object> find(std::string_view name) const;
   void for_each(const std::function<void(Object object)>& take) const;
   /// The names of the objects of a group, in order.
@@ -90,6 +92,7 @@ class Mirror {
   std::map<std::string, Names> groups_;
   SteadyTime heard_at_{};  ///< when the last event came
   std::function<void()> was_read_ = [] {};
+  std::function<void()> was_changed_ = [] {};
   bool is_complete_ = false;
   bool is_refused_ = false;  ///< the log says why it cannot be read
 };

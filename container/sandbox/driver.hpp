@@ -41,6 +41,7 @@ struct SandboxFilter {
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
   std::string cursor = {};      ///< `next` of the previous page
   bool copies_will_do = false;  ///< while its host is away, list what the driver knows
+  bool reads_copies = false;    ///< list what the driver knows, if it keeps copies, without asking the host
 };
 
 struct SandboxPage {
@@ -59,6 +60,18 @@ struct Removal {
   std::chrono::milliseconds patience{120'000};  ///< longest such wait, then `timeout`
   /// Called directly before the removal with the current state of the sandbox; if it returns false, the sandbox stays.
   std::function<bool(const Sandbox& now)> only_if = {};
+};
+
+/// Notices changes of a driver's list for as long as it exists. Reactor thread only; the driver must outlive it.
+class ListWatch {
+ public:
+  ListWatch() = default;
+  ListWatch(const ListWatch&) = delete;
+  ListWatch& operator=(const ListWatch&) = delete;
+  virtual ~ListWatch() = default;
+
+  /// False while changes may go unnoticed, so that the list has to be read every now and then.
+  [[nodiscard]] virtual bool sees_all() const noexcept = 0;
 };
 
 /// True for the drivers whose sandboxes, and the keys of a server for them, are files of this machine.
@@ -97,6 +110,12 @@ class Driver {
   /// Like `get`, but it may return what was right a second ago, without asking the host.
   [[nodiscard]] virtual Task<Result<Sandbox>> get_recent(std::string name) { return get(std::move(name)); }
   [[nodiscard]] virtual Task<Result<SandboxPage>> list(SandboxFilter filter) = 0;
+  /// Calls `changed` on the reactor when the list may have changed, and at times when it has not. Null: this driver
+  /// notices no changes.
+  [[nodiscard]] virtual std::unique_ptr<ListWatch> watch_list(Executor /*executor*/,
+                                                              std::function<void()> /*changed*/) {
+    return nullptr;
+  }
 
   /// Ends the processes and keeps the record and the files. Does nothing if the sandbox does not run.
   [[nodiscard]] virtual Task<Result<>> stop(std::string name, Removal how) = 0;

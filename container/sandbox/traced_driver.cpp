@@ -119,6 +119,9 @@ class TracedDriver final : public Driver {
   Task<> await_copies(SteadyTime until) override { return driver_->await_copies(until); }
   Task<Result<>> check_answers() override { return driver_->check_answers(); }
   Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
+  [[nodiscard]] std::unique_ptr<ListWatch> watch_list(Executor executor, std::function<void()> changed) override {
+    return driver_->watch_list(std::move(executor), std::move(changed));
+  }
   Task<Result<MountedLayer>> layer(std::string name) override { return driver_->layer(std::move(name)); }
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);

@@ -3,6 +3,7 @@
 
 #include "container/serve/api/bodies.hpp"
 #include "container/serve/api/event_routes.hpp"
+#include "container/serve/api/list_stream.hpp"
 #include "container/serve/api/routes.hpp"
 #include "container/serve/e2b/routes.hpp"
 #include "container/serve/route.hpp"
@@ -76,6 +77,21 @@ void describe_events(ApiOperation& operation) {
                                       // OpenAPI 3.0 cannot describe events, and tools disagree about them.
                                       .schema = {.json = "{}"}}}}};
   operation.problems = {404};
+}
+
+void describe_list_events(ApiOperation& operation) {
+  operation.description =
+      "Each event is JSON with `type`, and with `cursor`, which is its id, too. First come events `snapshot` "
+      "({items, more}), the last of them with `more: false`; then `added`, `changed` and `removed` ({sandbox}). `gap` "
+      "says that events were missed, and new events `snapshot` follow. `unavailable` ({code, detail}) says that the "
+      "list cannot be read now, and `available` that it can be again. `error` ({code, detail}) is the last event: the "
+      "key has ended, or this server stops.";
+  operation.parameters = {{.name = "owner", .help = "Only sandboxes of this owner, within the tenant"},
+                          {.name = "cursor", .help = "Cursor of the last event received, like Last-Event-ID"}};
+  operation.responses = {
+      {.status = 200,
+       .description = "A stream of events",
+       .bodies = {{.content_type = std::string{protocol::kEventStreamType}, .schema = {.json = "{}"}}}}};
 }
 
 void describe_show(ApiOperation& operation) {
@@ -196,6 +212,7 @@ constexpr Route kRoutes[] = {
     row(kOwn, "GET",    "/v1/me",                         use,    kNone, &own::show_key,       &describe_key,      "Show the API key's name, tenant, scopes and limits"),
     row(kOwn, "POST",   "/v1/sandboxes",                  create, kJson, &own::create,         &describe_create,   "Create a sandbox, and wait until it is up"),
     row(kOwn, "GET",    "/v1/sandboxes",                  use,    kNone, &own::list,           &describe_list,     "List sandboxes"),
+    row(kOwn, "GET",    "/v1/events",                     use,    kNone, &own::stream_list,    &describe_list_events, "Stream the list of sandboxes and its changes, as server-sent events"),
     row(kOwn, "GET",    "/v1/sandboxes/{id}",             use,    kNone, &own::show,           &describe_show,     "Show a sandbox, or wait until it is up"),
     row(kOwn, "GET",    "/v1/sandboxes/{id}/events",      use,    kNone, &own::stream_events,  &describe_events,   "Stream the steps until the sandbox is up, as server-sent events"),
     row(kOwn, "DELETE", "/v1/sandboxes/{id}",             create, kNone, &own::remove,         &describe_removal,  "Remove a sandbox with its files"),

@@ -20,6 +20,7 @@
 #include "base/id.hpp"
 #include "base/log/log.hpp"
 #include "container/serve/answer.hpp"
+#include "container/serve/api/bodies.hpp"
 #include "container/serve/keys/credential.hpp"
 #include "protocol/http/page.hpp"
 #include "protocol/http/traceparent.hpp"
@@ -140,6 +141,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       fleet_{tenants, &keys_, &templates_},
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
+      lists_{executor, &fleet_, [](const Sandbox& one) { return protocol::to_json(own::view_of(one)); }},
       log_turns_{executor, kLogsAtOnce},
       authorizer_{executor, &fleet_, &keys_, options_.kept},
       gateway_{executor, authorizer_, gateway_options(options_)},
@@ -377,11 +379,13 @@ std::string Service::metrics() const {
 
 void Service::drain() {
   draining_ = true;
+  lists_.drain();
   until_next_sweep_.cancel();
 }
 
 Task<> Service::stop() {
   co_await bring_ups_.stop();
+  co_await lists_.stop();
   co_await gateway_.stop();
   co_await keys_.stop();
   authorizer_.forget();

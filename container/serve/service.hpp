@@ -14,6 +14,7 @@
 #include "container/serve/fleet/bring_ups.hpp"
 #include "container/serve/fleet/fleet.hpp"
 #include "container/serve/fleet/followers.hpp"
+#include "container/serve/fleet/list_feeds.hpp"
 #include "container/serve/fleet/templates.hpp"
 #include "container/serve/fleet/tenants.hpp"
 #include "container/serve/gateway/gateway.hpp"
@@ -68,6 +69,7 @@ class Service {
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }
   [[nodiscard]] Followers& followers() noexcept { return followers_; }
+  [[nodiscard]] ListFeeds& lists() noexcept { return lists_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Authorizer& authorizer() noexcept { return authorizer_; }
   [[nodiscard]] FairSemaphore& log_turns() noexcept { return log_turns_; }
@@ -89,6 +91,7 @@ class Service {
   Fleet fleet_;
   BringUps bring_ups_;
   Followers followers_;
+  ListFeeds lists_;
   FairSemaphore log_turns_;  ///< turns of tenants to read logs, which may be megabytes
   Authorizer authorizer_;
   Gateway gateway_;

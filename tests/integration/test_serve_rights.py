@@ -148,7 +148,7 @@ def test_an_open_socket_starts_nothing_when_its_key_is_gone(scene):
 #: "METHOD path": the scope, None for everybody. A route that is not here fails.
 ROUTES = {
     "GET /healthz": None, "GET /readyz": None, "GET /openapi.json": None, "GET /metrics": "admin", "GET /v1/me": "use",
-    "POST /v1/sandboxes": "create", "GET /v1/sandboxes": "use", "GET /v1/sandboxes/{id}": "use",
+    "POST /v1/sandboxes": "create", "GET /v1/sandboxes": "use", "GET /v1/events": "use", "GET /v1/sandboxes/{id}": "use",
     "GET /v1/sandboxes/{id}/events": "use", "DELETE /v1/sandboxes/{id}": "create", "POST /v1/sandboxes/{id}/stop": "create",
     "POST /v1/sandboxes/{id}/start": "create", "POST /v1/sandboxes/{id}/extend": "create", "POST /v1/sandboxes/{id}/tokens": "use",
     "POST /v1/sandboxes/{id}/previews": "use", "GET /v1/pools": "use", "GET /v1/pools/{id}": "use",

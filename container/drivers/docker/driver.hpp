@@ -37,6 +37,8 @@ class DockerDriver final : public HostDriver {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool takes_images() const noexcept override { return true; }
+  /// The engine has the log.
+  [[nodiscard]] bool logs_end_with_agents() const noexcept override { return false; }
   [[nodiscard]] Result<> prepare(const SandboxSpec& spec, HostRecord& record) override;
   [[nodiscard]] Task<Result<HostRecord>> launch(HostRecord record, std::string public_key, int lock,
                                                 std::chrono::milliseconds wait) override;

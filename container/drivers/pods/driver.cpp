@@ -62,6 +62,11 @@ void PodDriver::keep_copies() {
   cluster_->watch_objects();
 }
 
+std::unique_ptr<ListWatch> PodDriver::watch_list(Executor /*executor*/, std::function<void()> changed) {
+  WatchedObjects* const watched = cluster_->watched();
+  return watched == nullptr ? nullptr : watched->watch(std::move(changed));
+}
+
 Task<> PodDriver::await_copies(SteadyTime until) {
   WatchedObjects* const watched = cluster_->watched();
   if (watched != nullptr) co_await watched->await_first(until);

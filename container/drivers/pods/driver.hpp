@@ -50,6 +50,8 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   void keep_copies() override;
+  /// Null without copies.
+  [[nodiscard]] std::unique_ptr<ListWatch> watch_list(Executor executor, std::function<void()> changed) override;
   [[nodiscard]] Task<> await_copies(SteadyTime until) override;
   [[nodiscard]] Task<Result<>> check_answers() override { return cluster_->check_answers(); }
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }

@@ -438,9 +438,11 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
       if (records.back().record) records.back().config_map->json.erase("data");
     }
   };
-  WatchedObjects* const copies = filter.copies_will_do ? cluster->watched() : nullptr;
+  WatchedObjects* const copies = filter.copies_will_do || filter.reads_copies ? cluster->watched() : nullptr;
   if (copies == nullptr || !copies->is_complete()) {
     SKIFF_CO_TRY_VOID(co_await read_both(cluster, &filter, note_pods, note_records));
+  } else if (filter.reads_copies) {
+    read_copies(*copies, filter, note_pods, note_records);
   } else if (!co_await read_in_time(cluster, &filter, note_pods, note_records)) {
     pods.clear();
     records.clear();

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "base/id.hpp"
 #include "base/log/log.hpp"
 #include "container/sandbox/garbage.hpp"
@@ -275,6 +277,25 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   std::erase_if(page.items, is_over);
   co_return page;
+}
+
+Task<Result<std::vector<Sandbox>>> Fleet::all(std::string tenant) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
+  // Copies do not change while the host is away.
+  SKIFF_CO_TRY_VOID(co_await driver->check_answers());
+  SandboxFilter filter{.owner = std::move(tenant),
+                       .damaged = false,
+                       .limit = std::numeric_limits<std::size_t>::max(),
+                       .copies_will_do = true,
+                       .reads_copies = true};
+  SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
+  std::erase_if(page.items, is_over);
+  co_return std::move(page.items);
+}
+
+Task<Result<std::unique_ptr<ListWatch>>> Fleet::watch_list(std::string tenant, std::function<void()> changed) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(std::move(tenant)));
+  co_return driver->watch_list(co_await boost::asio::this_coro::executor, std::move(changed));
 }
 
 Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {

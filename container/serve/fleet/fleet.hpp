@@ -95,6 +95,11 @@ class Fleet {
   /// Expired sandboxes that are to be removed are left out, so a page may be short. `filter.owner` is an owner within
   /// the tenant.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
+  /// Lists all sandboxes of the tenant at once, from the driver's copies if it keeps some. `cluster_unavailable` while
+  /// its host is away.
+  [[nodiscard]] Task<Result<std::vector<Sandbox>>> all(std::string tenant);
+  /// See Driver::watch_list.
+  [[nodiscard]] Task<Result<std::unique_ptr<ListWatch>>> watch_list(std::string tenant, std::function<void()> changed);
   /// `not_supported` for a sandbox that would lose its files; `too_many_sandboxes` if its key has reached its limit of
   /// kept ones.
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});

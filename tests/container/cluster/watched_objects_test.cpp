@@ -93,5 +93,26 @@ CO_TEST(WatchedObjects, FreshnessEndsWithAChangeOfEitherObject, WatchedCluster& 
   EXPECT_EQ(cluster.watched().freshness("another", "another"), nullptr);
 }
 
+CO_TEST(WatchedObjects, TellWhoListensOfEachEvent, WatchedCluster& cluster) {
+  int told = 0;
+  auto watch = cluster.watched().watch([&] { ++told; });
+  EXPECT_TRUE(watch->sees_all());
+  const auto change = [&](const kube::Resource& resource) {
+    cluster.fake.server.change(resource, "default", "skiff-box",
+                               [&](nlohmann::json& object) { object["metadata"]["annotations"]["a"] = told; });
+  };
+  for (const kube::Resource& resource : {kube::kConfigMaps, kube::kPods}) {
+    const int before = told;
+    change(resource);
+    co_await once([&] { return told > before; });
+  }
+  watch.reset();
+  const int before = told;
+  const auto version = cluster.watched().pods().version_of("skiff-box");
+  change(kube::kPods);
+  co_await once([&] { return cluster.watched().pods().version_of("skiff-box") != version; });
+  EXPECT_EQ(told, before);
+}
+
 }  // namespace
 }  // namespace skiff::container

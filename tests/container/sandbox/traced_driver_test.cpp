@@ -1,5 +1,6 @@
 #include "container/sandbox/traced_driver.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,10 @@ class CopyingDriver final : public fakes::RefusingDriver, public Pools {
     Sandbox one;
     one.name = std::move(name);
     co_return one;
+  }
+  std::unique_ptr<ListWatch> watch_list(Executor, std::function<void()> changed) override {
+    changed();
+    return nullptr;
   }
   Pools* pools() noexcept override { return this; }
 
@@ -55,6 +60,9 @@ CO_TEST(TracedDriver, PassesOnWhatAServerNeeds) {
   const auto answers = co_await traced->check_answers();
   CO_ASSERT_TRUE(!answers.has_value());
   EXPECT_EQ(answers.error().code, Errc::cluster_unavailable);
+  bool is_told = false;
+  EXPECT_EQ(traced->watch_list(executor, [&] { is_told = true; }), nullptr);
+  EXPECT_TRUE(is_told);
   EXPECT_EQ((co_await traced->get_recent("box")).value().name, "box");
   EXPECT_EQ((co_await traced->pools()->heal()).value().missing, 3u);
 }

@@ -1,5 +1,8 @@
 #include "container/drivers/pods/find.hpp"
 
+#include <chrono>
+#include <cstddef>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -218,6 +221,27 @@ CO_TEST(PodLookup, MissesNoPodThatIsMadeWhileItLists, FakeCluster& fake) {
   auto page = co_await list_sandboxes(fake.cluster.get(), {});
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
   EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
+}
+
+CO_TEST(PodLookup, ListsCopiesWithoutAskingTheServer, FakeCluster& fake) {
+  put_sandbox(fake.server, "box", "s1");
+  // Without copies the server is asked.
+  auto page = co_await list_sandboxes(fake.cluster.get(), {.reads_copies = true});
+  CO_ASSERT_TRUE(page.has_value());
+  EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
+  fake.cluster->watch_objects();
+  co_await fake.cluster->watched()->await_first(std::chrono::steady_clock::now() + std::chrono::seconds{10});
+  std::size_t lists = 0;
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is_watch()) ++lists;
+    return std::nullopt;
+  };
+  page = co_await list_sandboxes(fake.cluster.get(), {.reads_copies = true});
+  fake.server.before = {};
+  co_await fake.cluster->close();
+  CO_ASSERT_TRUE(page.has_value());
+  EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
+  EXPECT_EQ(lists, 0u);
 }
 
 CO_TEST(PodLookup, ListsThoseOfOneOwnerAndLabel, FakeCluster& fake) {
