@@ -6,6 +6,7 @@ export type { Change, EditedFile, FileEntry, Found, Match } from "./entries.js";
 export { SkiffError } from "./errors.js";
 export { Files, type EditOptions, type GlobOptions, type GrepOptions, type WriteOptions } from "./files.js";
 export type { FollowOptions } from "./follow.js";
+export type { SandboxEvent, SandboxWatchOptions } from "./listing.js";
 export type { ConnectOptions, CreateOptions, PlaceOptions, SandboxDetails } from "./options.js";
 export { type Cause, type Event, type Exit, type Gap, Output, type Result } from "./results.js";
 export { Sandbox } from "./sandbox.js";

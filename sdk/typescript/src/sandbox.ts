@@ -2,6 +2,7 @@ import { connectToAgent, createAtAgent } from "./agent.js";
 import { type Duration, milliseconds, optionalMilliseconds } from "./durations.js";
 import { SkiffError } from "./errors.js";
 import type { Host } from "./host.js";
+import { type SandboxEvent, type SandboxWatchOptions, watchAtServer } from "./listing.js";
 import { type ConnectOptions, type CreateOptions, placeOf, type PlaceOptions, type SandboxDetails } from "./options.js";
 import { connectToServer, createAtServer, listAtServer } from "./server.js";
 import { Session } from "./session.js";
@@ -57,6 +58,16 @@ export class Sandbox extends Session {
     if (place.kind === "server") return listAtServer(place, options.labels ?? {}, options);
     if (place.kind === "launcher") return (await launcher()).listWithSkiff(place, options.labels ?? {}, options);
     throw new SkiffError("not_supported", "list: an agent is one sandbox, and has no others");
+  }
+
+  /**
+   * The sandboxes of a server and then each change of their list, with `for await`. `GET /v1/events`. Throws
+   * `not_supported` elsewhere, `unauthenticated` when the key has ended.
+   */
+  static watch(options: SandboxWatchOptions = {}): AsyncGenerator<SandboxEvent> {
+    const place = placeOf(options);
+    if (place.kind === "server") return watchAtServer(place, options);
+    throw new SkiffError("not_supported", "watch: a server has a list of sandboxes: set SKIFF_URL and SKIFF_API_KEY");
   }
 
   /** `Sandbox.connect(id)` reaches it from anywhere. */

@@ -14,13 +14,13 @@ import {
 import type { components } from "./schemas.js";
 
 type Schemas = components["schemas"];
-type Server = Extract<Place, { kind: "server" }>;
+export type Server = Extract<Place, { kind: "server" }>;
 
 const AGENT_PORT = 7070;
 const WAIT_MS = 20_000;
 const UP_MS = 300_000;
 
-function serverConnection(place: Server, path: string, options: PlaceOptions): Connection {
+export function serverConnection(place: Server, path: string, options: PlaceOptions): Connection {
   const credential = async (): Promise<Record<string, string>> => ({ "X-API-Key": place.apiKey });
   return new Connection(place.url + path, credential, milliseconds(options.retryFor ?? "30s"));
 }
@@ -97,7 +97,7 @@ export async function listAtServer(
   return all;
 }
 
-function detailsOf(wire: Schemas["Sandbox"]): SandboxDetails {
+export function detailsOf(wire: Schemas["Sandbox"]): SandboxDetails {
   const expiresAt = wire.expires_at === undefined ? undefined : new Date(wire.expires_at);
   const { id, state, reason, labels } = wire;
   return { id, state, reason, labels, createdAt: new Date(wire.created_at), expiresAt };

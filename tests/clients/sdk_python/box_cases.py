@@ -317,6 +317,28 @@ async def case_a_second_object(box):
         assert (await named.run("echo still")).stdout == "still\n"
 
 
+async def case_changes_of_the_list(box):
+    if not os.environ.get("SKIFF_API_KEY"):
+        with refused("not_supported"):
+            AsyncSandbox.watch()
+        return
+    async with AsyncSandbox.watch() as events:
+        first = await events.__anext__()
+        assert first.type == "snapshot" and {one.id: one.state for one in first.sandboxes}[box.id] == "running", first
+        async with await AsyncSandbox.create(labels={"of": "me"}) as other:
+            async for event in events:
+                if event.type == "added" and event.sandboxes[0].id == other.id:
+                    break
+    async with AsyncSandbox.watch(cursor=event.cursor) as events:
+        async for event in events:
+            assert event.type in ("changed", "removed"), event
+            if event.type == "removed" and event.sandboxes[0].id == other.id:
+                break
+        assert event.sandboxes[0].labels == {"of": "me"}
+    async with AsyncSandbox.watch(cursor="another") as events:
+        assert [(await events.__anext__()).type, (await events.__anext__()).type] == ["gap", "snapshot"]
+
+
 async def case_what_an_agent_or_a_server_lacks(box):
     if "SKIFF_TOKEN" in os.environ:
         with refused("not_supported"):

@@ -17,7 +17,7 @@ QUICK = {("agent", "asynchronous"), ("server", "synchronous"), ("box", "asynchro
 def test_a_sandbox(outcome, host, faces):
     if not all_versions() and (host["kind"], faces) not in QUICK:
         pytest.skip("at night")
-    check(outcome("box_cases.py", host, faces), 19)
+    check(outcome("box_cases.py", host, faces), 20)
 
 
 KILLED = """

@@ -296,6 +296,30 @@ const cases = {
     else same((await Sandbox.list({ labels: { of: 'cases' } })).map(one => one.id), [box.id])
   },
 
+  async watches_the_list (box) {
+    if (place !== 'server') return same(await refusal(Promise.resolve().then(() => Sandbox.watch())).then(error => error.code), 'not_supported')
+    const until = async (events, type, id) => {
+      for (;;) {
+        const { value } = await events.next()
+        if (value.type === type && value.sandbox?.id === id) return value.cursor
+      }
+    }
+    const events = Sandbox.watch()
+    const first = (await events.next()).value
+    same(first.type, 'snapshot')
+    same(first.sandboxes.filter(one => one.id === box.id).map(one => one.state), ['running'])
+    const other = await Sandbox.create({ labels })
+    const cursor = await until(events, 'added', other.id)
+    await events.return()
+    await other.remove()
+    const again = Sandbox.watch({ cursor })
+    await until(again, 'removed', other.id)
+    await again.return()
+    const strange = Sandbox.watch({ cursor: 'another' })
+    same([(await strange.next()).value.type, (await strange.next()).value.type], ['gap', 'snapshot'])
+    await strange.return()
+  },
+
   async undoes_a_creation_that_is_aborted (box) {
     for (const ms of [0, 5, 40]) {
       const signal = AbortSignal.timeout(ms)

@@ -8,7 +8,7 @@ import installed
 from client_fixtures import check, run_cases, run_program
 
 HERE = installed.HERE / "sdk_typescript"
-CASES = 23
+CASES = 24
 
 
 def node(requirements):

@@ -10,9 +10,10 @@ import httpx
 from .. import _async_io as io
 from .._decode import decode
 from .._errors import SkiffError
-from .._settings import Duration, host_of, seconds
+from .._settings import Duration, Server, host_of, seconds
 from .._types import AgentVersion, Port, Ports, SessionRequest
 from .hosting import AsyncHosting, Wish, connect, create
+from .listing import AsyncSandboxWatch
 from .session import AsyncSession
 from .transport import CONNECT_SECONDS, AsyncTransport, Request
 
@@ -70,6 +71,19 @@ class AsyncSandbox(AsyncSession):
         except BaseException:
             await io.finished(hosting.aclose)
             raise
+
+    @staticmethod
+    def watch(*, owner: str | None = None, cursor: str | None = None, url: str | None = None,
+              api_key: str | None = None) -> AsyncSandboxWatch:
+        """The sandboxes of a server, and then each change of their list, as an iterator and with `with`.
+
+        owner: only sandboxes of this owner. cursor: that of an event; it goes on behind that event, or tells of a `gap` and begins
+        anew. Route: GET /v1/events. Errors: `not_supported` (an agent, or the program skiff), `unauthenticated` (the key has ended),
+        `connection_failed`."""
+        host = host_of(url, None, api_key, None)
+        if not isinstance(host, Server):
+            raise SkiffError("not_supported", "watch: a server has a list of sandboxes: set SKIFF_URL and SKIFF_API_KEY")
+        return AsyncSandboxWatch(host, owner, cursor)
 
     @classmethod
     async def _opened(cls, hosting: AsyncHosting) -> AsyncSandbox:

@@ -11,9 +11,10 @@ import httpx
 from .. import _sync_io as io
 from .._decode import decode
 from .._errors import SkiffError
-from .._settings import Duration, host_of, seconds
+from .._settings import Duration, Server, host_of, seconds
 from .._types import AgentVersion, Port, Ports, SessionRequest
 from .hosting import Hosting, Wish, connect, create
+from .listing import SandboxWatch
 from .session import Session
 from .transport import CONNECT_SECONDS, Transport, Request
 
@@ -71,6 +72,19 @@ class Sandbox(Session):
         except BaseException:
             io.finished(hosting.close)
             raise
+
+    @staticmethod
+    def watch(*, owner: str | None = None, cursor: str | None = None, url: str | None = None,
+              api_key: str | None = None) -> SandboxWatch:
+        """The sandboxes of a server, and then each change of their list, as an iterator and with `with`.
+
+        owner: only sandboxes of this owner. cursor: that of an event; it goes on behind that event, or tells of a `gap` and begins
+        anew. Route: GET /v1/events. Errors: `not_supported` (an agent, or the program skiff), `unauthenticated` (the key has ended),
+        `connection_failed`."""
+        host = host_of(url, None, api_key, None)
+        if not isinstance(host, Server):
+            raise SkiffError("not_supported", "watch: a server has a list of sandboxes: set SKIFF_URL and SKIFF_API_KEY")
+        return SandboxWatch(host, owner, cursor)
 
     @classmethod
     def _opened(cls, hosting: Hosting) -> Sandbox:
