@@ -99,18 +99,6 @@ export const sessionPath = (sandbox: string) => `${agentPath(sandbox)}/sessions/
 const commandsPath = (sandbox: string) => `${sessionPath(sandbox)}/commands`;
 const commandPath = (sandbox: string, id: string) => `${commandsPath(sandbox)}/${encodeURIComponent(id)}`;
 
-export async function listSandboxes(): Promise<Sandbox[]> {
-  const all: Sandbox[] = [];
-  let cursor = "";
-  do {
-    const answer = await ask("GET", `/v1/sandboxes?limit=500&cursor=${encodeURIComponent(cursor)}`);
-    const page = (await answer.json()) as { items: Sandbox[]; next: string };
-    all.push(...page.items);
-    cursor = page.next;
-  } while (cursor);
-  return all;
-}
-
 export const stopSandbox = (id: string) => ask("POST", `${sandboxPath(id)}/stop`, {});
 export const startSandbox = (id: string) => ask("POST", `${sandboxPath(id)}/start`);
 export const extendSandbox = (id: string, ttl: number) => ask("POST", `${sandboxPath(id)}/extend`, { ttl_ms: ttl });

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { extendSandbox, listSandboxes, Refusal, removeSandbox, type Sandbox, startSandbox, stopSandbox } from "./api";
+import { extendSandbox, Refusal, refusalOf, removeSandbox, type Sandbox, startSandbox, stopSandbox } from "./api";
+import { listEvents, ListedSandboxes, type ListEvent } from "./list_events";
 
 export type Deed = "stop" | "start" | "extend" | "remove";
 
@@ -17,7 +18,9 @@ export interface Sandboxes {
   does(deed: Deed, sandbox: Sandbox, ttl?: number): void;
 }
 
-const BETWEEN_LOOKS = 2_000;
+const BEFORE_AGAIN = 2_000;
+/** How long a deed that is done waits for its event: one that has changed nothing has none. */
+const NEWS = 2_000;
 
 const perform: Record<Deed, (sandbox: Sandbox, ttl: number) => Promise<unknown>> = {
   stop: (sandbox) => stopSandbox(sandbox.id),
@@ -26,39 +29,56 @@ const perform: Record<Deed, (sandbox: Sandbox, ttl: number) => Promise<unknown>>
   remove: removeSandbox,
 };
 
-/** The list of sandboxes, which is read again and again while the page is visible, and after each deed. */
+/** The list of sandboxes, which follows the server's events while the page is visible. */
 export function useSandboxes(): Sandboxes {
   const [all, setAll] = useState<Sandbox[]>();
   const [busy, setBusy] = useState<ReadonlyMap<string, Deed>>(new Map());
   const [stale, setStale] = useState<Refusal>();
   const [refused, setRefused] = useState<string>();
-  const look = useRef<() => Promise<void>>(async () => undefined);
+  /** Who waits for news of a sandbox, by its name. */
+  const waiting = useRef(new Map<string, () => void>());
 
   useEffect(() => {
+    const listed = new ListedSandboxes();
+    let gone = new AbortController();
     let timer = 0;
-    let turn = 0;
-    let has401 = false;
-    look.current = async () => {
-      clearTimeout(timer);
-      const mine = ++turn;
-      try {
-        const found = await listSandboxes();
-        if (mine !== turn) return;
-        setAll(found);
-        setStale(undefined);
-      } catch (error) {
-        if (mine !== turn) return;
-        setStale(error as Refusal);
-        has401 = (error as Refusal).status === 401;
-      }
-      if (!document.hidden && !has401) timer = setTimeout(() => void look.current(), BETWEEN_LOOKS);
+
+    const take = (told: ListEvent) => {
+      const now = listed.take(told);
+      if (now) setAll(now);
+      if (told.type === "available") setStale(undefined);
+      if (told.type === "unavailable") setStale(refusalOf(503, JSON.stringify(told)));
+      if ("sandbox" in told) waiting.current.get(told.sandbox.id)?.();
     };
-    const shown = () => void (document.hidden || look.current());
-    document.addEventListener("visibilitychange", shown);
-    void look.current();
-    return () => {
-      turn = -1;
+    const follow = async () => {
       clearTimeout(timer);
+      gone.abort();
+      const mine = (gone = new AbortController());
+      let trouble: Refusal | undefined;
+      try {
+        for await (const told of listEvents(listed.cursor, mine.signal, () => setStale(undefined))) {
+          if (mine.signal.aborted) return;
+          take(told);
+        }
+      } catch (error) {
+        trouble = error instanceof Refusal ? error : undefined;
+      }
+      if (mine.signal.aborted) return;
+      mine.abort();
+      listed.disconnected();
+      if (trouble) setStale(trouble);
+      if (trouble?.status !== 401) timer = setTimeout(() => void follow(), BEFORE_AGAIN);
+    };
+    const shown = () => {
+      if (!document.hidden) return void follow();
+      clearTimeout(timer);
+      gone.abort();
+    };
+    document.addEventListener("visibilitychange", shown);
+    if (!document.hidden) void follow();
+    return () => {
+      clearTimeout(timer);
+      gone.abort();
       document.removeEventListener("visibilitychange", shown);
     };
   }, []);
@@ -74,12 +94,17 @@ export function useSandboxes(): Sandboxes {
   const does = async (deed: Deed, sandbox: Sandbox, ttl = 0) => {
     change(sandbox.id, deed);
     setRefused(undefined);
+    const told = new Promise<void>((resolve) => waiting.current.set(sandbox.id, resolve));
     try {
       await perform[deed](sandbox, ttl);
+      await Promise.race([told, new Promise((resolve) => setTimeout(resolve, NEWS))]);
     } catch (error) {
-      setRefused(`${sandbox.id}: ${(error as Refusal).message}`);
+      const refusal = error as Refusal;
+      // The events that come already do not notice that the session is over.
+      if (refusal.status === 401) setStale(refusal);
+      else setRefused(`${sandbox.id}: ${refusal.message}`);
     }
-    await look.current();
+    waiting.current.delete(sandbox.id);
     change(sandbox.id);
   };
 

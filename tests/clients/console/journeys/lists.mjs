@@ -98,6 +98,7 @@ export default {
     const [cookie] = await context.cookies()
     assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict')
     await context.addCookies([{ ...cookie, value: '0'.repeat(64) }])
+    await row(page, 'demo').getByRole('button', { name: 'Stop demo' }).click()
     await page.getByRole('heading', { name: 'This browser has no session' }).waitFor()
     await page.getByText('skiff console', { exact: true }).last().waitFor()
   },

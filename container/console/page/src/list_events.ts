@@ -1,0 +1,65 @@
+import { ask, type Sandbox } from "./api";
+
+/** What `GET /v1/events` tells; docs/serve-api.md. */
+export type ListEvent = { cursor?: string } & (
+  | { type: "snapshot"; items: Sandbox[]; more: boolean }
+  | { type: "added" | "changed" | "removed"; sandbox: Sandbox }
+  | { type: "gap" | "available" }
+  | { type: "unavailable" | "error"; code: string; detail: string }
+);
+
+/** A stream that has nothing to tell says so each 15 s. */
+const SILENCE = 45_000;
+
+/** The events after the cursor, until the connection ends or breaks, or is silent for too long. */
+export async function* listEvents(cursor: string, signal: AbortSignal, opened: () => void): AsyncGenerator<ListEvent> {
+  const broken = new AbortController();
+  const answer = await ask("GET", "/v1/events", undefined, AbortSignal.any([signal, broken.signal]), {
+    ...(cursor ? { "Last-Event-ID": cursor } : {}),
+  });
+  opened();
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const timer = setTimeout(() => broken.abort(), SILENCE);
+    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      if (line.startsWith("data: ")) yield JSON.parse(line.slice(6)) as ListEvent;
+    }
+  }
+}
+
+/** The list that the events tell of. */
+export class ListedSandboxes {
+  /** Of the last event. */
+  cursor = "";
+  private all = new Map<string, Sandbox>();
+  private coming: Map<string, Sandbox> | undefined;
+
+  /** Takes over an event. Returns the sandboxes by name; undefined if they are the same, or not all known yet. */
+  take(told: ListEvent): Sandbox[] | undefined {
+    if (told.cursor) this.cursor = told.cursor;
+    if (told.type === "snapshot") {
+      this.coming ??= new Map();
+      for (const one of told.items) this.coming.set(one.id, one);
+      if (told.more) return undefined;
+      this.all = this.coming;
+      this.coming = undefined;
+    } else if (told.type === "removed") {
+      this.all.delete(told.sandbox.id);
+    } else if (told.type === "added" || told.type === "changed") {
+      this.all.set(told.sandbox.id, told.sandbox);
+    } else {
+      return undefined;
+    }
+    return [...this.all.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** A snapshot that was cut begins again. */
+  disconnected(): void {
+    this.coming = undefined;
+  }
+}
