@@ -48,7 +48,7 @@ class HostWatch::Listener final : public ListWatch {
 };
 
 HostWatch::HostWatch(Executor executor, files::path directory, UniqueFd source, int all)
-    : directory_{std::move(directory)}, source_{std::move(executor), source.release()}, all_{all} {}
+    : directory_{std::move(directory)}, source_{executor, source.release()}, all_{all} {}
 
 Result<std::shared_ptr<HostWatch>> HostWatch::open(Executor executor, files::path directory) {
   UniqueFd source{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};

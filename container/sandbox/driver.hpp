@@ -112,8 +112,9 @@ class Driver {
   [[nodiscard]] virtual Task<Result<SandboxPage>> list(SandboxFilter filter) = 0;
   /// Calls `changed` on the reactor when the list may have changed, and at times when it has not. Null: this driver
   /// notices no changes.
-  [[nodiscard]] virtual std::unique_ptr<ListWatch> watch_list(Executor /*executor*/,
-                                                              std::function<void()> /*changed*/) {
+  [[nodiscard]] virtual std::unique_ptr<ListWatch> watch_list(
+      Executor /*executor*/,
+      std::function<void()> /*changed*/) {  // NOLINT(performance-unnecessary-value-param): drivers keep it
     return nullptr;
   }
 

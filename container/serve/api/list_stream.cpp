@@ -56,7 +56,7 @@ void append_error(std::string& data, const Error& error) {
 class Place {
  public:
   /// `cursor` is the id of the last event that the client has; empty: it has none.
-  Place(const ListFeed* feed, std::string cursor, std::optional<std::string> owner)
+  Place(const ListFeed* feed, std::string_view cursor, std::optional<std::string> owner)
       : feed_{feed}, owner_{std::move(owner)} {
     const auto number = number_of(cursor);
     if (number) {

@@ -94,7 +94,7 @@ def test_it_works_with_the_driver_serve(tmp_path):
 
 def test_a_request_needs_the_cookie(skiff, console):
     skiff.up("demo")
-    for path in "/v1/me", "/v1/sandboxes", "/s/demo/7070/v1/health":
+    for path in "/v1/me", "/v1/sandboxes", "/v1/events", "/s/demo/7070/v1/health":
         for cookie in None, "skiff-console=", "skiff-console=" + "0" * 64, "other=x":
             answer = console.script("GET", path, Cookie=cookie)
             assert (answer.status, answer.json()["code"]) == (401, "unauthenticated"), path
@@ -128,7 +128,7 @@ def test_a_cookie_ends_with_its_console(skiff, console):
 ], ids=str)
 def test_only_the_own_pages_script_uses_the_cookie(skiff, console, headers):
     console.open()
-    for path in "/v1/sandboxes", "/s/demo/7070/v1/sessions/default/files/x.html":
+    for path in "/v1/sandboxes", "/v1/events", "/s/demo/7070/v1/sessions/default/files/x.html":
         answer = console.script("GET", path, **headers)
         assert (answer.status, answer.json()["code"]) == (403, "origin_not_allowed")
     assert console.script("POST", "/v1/sandboxes/demo/stop", {}, **{"Origin": None, **headers}).status == 403
