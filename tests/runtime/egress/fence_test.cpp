@@ -38,8 +38,8 @@ struct Port {
 };
 
 /// A fence that looks often.
-struct Fixture {
-  explicit Fixture(Executor on)
+struct QuickFence {
+  explicit QuickFence(Executor on)
       : proxy{on},
         canary{on},
         fence{on,
@@ -64,7 +64,7 @@ Task<> until_said(Fence* fence, std::string_view text) {
   while (!fence->why().contains(text)) co_await fence->changed();
 }
 
-CO_TEST(Fence, WaitsUntilTheCanaryIsClosed, Fixture& on) {
+CO_TEST(Fence, WaitsUntilTheCanaryIsClosed, QuickFence& on) {
   EXPECT_EQ(on.fence.state(), State::waiting);
   on.fence.start();
   co_await until_said(&on.fence, "the canary " + on.canary.address.text());
@@ -74,7 +74,7 @@ CO_TEST(Fence, WaitsUntilTheCanaryIsClosed, Fixture& on) {
   EXPECT_EQ(on.fence.why(), "");
 }
 
-CO_TEST(Fence, WaitsUntilTheProxyAnswers, Fixture& on) {
+CO_TEST(Fence, WaitsUntilTheProxyAnswers, QuickFence& on) {
   co_await on.canary.close();
   co_await on.proxy.close();
   on.fence.start();
@@ -84,7 +84,7 @@ CO_TEST(Fence, WaitsUntilTheProxyAnswers, Fixture& on) {
   co_await on.fence.until(State::fenced);
 }
 
-CO_TEST(Fence, IsLostWhenTheCanaryAnswersLater, Fixture& on) {
+CO_TEST(Fence, IsLostWhenTheCanaryAnswersLater, QuickFence& on) {
   co_await on.canary.close();
   on.fence.start();
   co_await on.fence.until(State::fenced);
@@ -95,7 +95,7 @@ CO_TEST(Fence, IsLostWhenTheCanaryAnswersLater, Fixture& on) {
   co_await on.fence.until(State::fenced);
 }
 
-CO_TEST(Fence, IsLostWithoutTheProxy, Fixture& on) {
+CO_TEST(Fence, IsLostWithoutTheProxy, QuickFence& on) {
   co_await on.canary.close();
   on.fence.start();
   co_await on.fence.until(State::fenced);

@@ -38,8 +38,8 @@ TEST(EgressHelper, TakesTokensOfOneWord) {
 }
 
 /// A helper, and a proxy that answers each connection with what it has read up to an exclamation mark.
-struct Fixture {
-  explicit Fixture(Executor on)
+struct HelperAndProxy {
+  explicit HelperAndProxy(Executor on)
       : executor{on},
         own{Listener::open(on, Address::parse("127.0.0.1:0").value()).value()},
         proxy{Listener::open(on, Address::parse("127.0.0.1:0").value()).value()},
@@ -48,7 +48,7 @@ struct Fixture {
     helper.listen(own);
     tasks.spawn("proxy", accept(this));
   }
-  static Task<> accept(Fixture* self) {
+  static Task<> accept(HelperAndProxy* self) {
     co_await self->proxy->accept_all([self](UniqueFd socket, const Address&) {
       self->tasks.spawn("connection", repeat(Stream{self->executor, std::move(socket), "helper"}));
     });
@@ -65,7 +65,7 @@ struct Fixture {
     (void)co_await stream.write(parts);
   }
   /// What a client gets back.
-  static Task<std::string> say(Fixture* self, std::string_view text) {
+  static Task<std::string> say(HelperAndProxy* self, std::string_view text) {
     auto client = co_await protocol::connect(self->own->address(), 10s, self->executor);
     const std::array<std::string_view, 1> parts{text};
     (void)co_await client->write(parts);
@@ -90,15 +90,15 @@ struct Fixture {
   TaskGroup tasks;
 };
 
-CO_TEST(EgressHelper, ShowsItsTokenFirst, Fixture& on) {
+CO_TEST(EgressHelper, ShowsItsTokenFirst, HelperAndProxy& on) {
   on.helper.use_token("secret");
-  EXPECT_EQ(co_await Fixture::say(&on, "CONNECT x!"), "SKIFF-EGRESS/1 secret\r\nCONNECT x!");
+  EXPECT_EQ(co_await HelperAndProxy::say(&on, "CONNECT x!"), "SKIFF-EGRESS/1 secret\r\nCONNECT x!");
   on.helper.use_token("other");
-  EXPECT_EQ(co_await Fixture::say(&on, "\x05!"), "SKIFF-EGRESS/1 other\r\n\x05!");
+  EXPECT_EQ(co_await HelperAndProxy::say(&on, "\x05!"), "SKIFF-EGRESS/1 other\r\n\x05!");
 }
 
-CO_TEST(EgressHelper, PassesNothingWithoutAToken, Fixture& on) {
-  EXPECT_TRUE((co_await Fixture::say(&on, "CONNECT x!")).contains("\r\nX-Skiff-Egress: no_proxy\r\n"));
+CO_TEST(EgressHelper, PassesNothingWithoutAToken, HelperAndProxy& on) {
+  EXPECT_TRUE((co_await HelperAndProxy::say(&on, "CONNECT x!")).contains("\r\nX-Skiff-Egress: no_proxy\r\n"));
 }
 
 }  // namespace

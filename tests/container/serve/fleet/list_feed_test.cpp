@@ -72,7 +72,7 @@ std::string show(const Sandbox& one) {
 }
 
 /// Lets what is ready to run do so.
-Task<> turn() {
+Task<> run_ready_tasks() {
   for (int i = 0; i < 20; ++i) co_await boost::asio::post(co_await boost::asio::this_coro::executor, use_task);
 }
 
@@ -232,11 +232,11 @@ CO_TEST(ListFeed, DoesNotLookWithoutReadersAndTellsTheNextOneWhatHasChanged) {
   EXPECT_TRUE(co_await scene.feed.await_current());
   scene.feed.leave();
   host.tell();
-  co_await turn();
+  co_await run_ready_tasks();
   const int looks = host.looks;
   host.put("two", "2");
   host.tell();
-  co_await turn();
+  co_await run_ready_tasks();
   EXPECT_EQ(host.looks, looks);
   EXPECT_EQ(scene.feed.newest(), 0U);
   scene.feed.enter();

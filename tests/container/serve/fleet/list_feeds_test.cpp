@@ -10,13 +10,13 @@
 namespace skiff::container::serve {
 namespace {
 
-std::string show(const Sandbox& one) {
+std::string name_of(const Sandbox& one) {
   return one.name;
 }
 
 CO_TEST(ListFeeds, ReadATenantsListOnceForAllItsReaders) {
   FleetFixture on;
-  ListFeeds feeds{executor, &on.fleet, &show};
+  ListFeeds feeds{executor, &on.fleet, &name_of};
   {
     const auto first = feeds.join("one");
     const auto second = feeds.join("one");
@@ -32,7 +32,7 @@ CO_TEST(ListFeeds, ReadATenantsListOnceForAllItsReaders) {
 
 CO_TEST(ListFeeds, KeepAFeedForAClientThatComesAgain) {
   FleetFixture on;
-  ListFeeds feeds{executor, &on.fleet, &show};
+  ListFeeds feeds{executor, &on.fleet, &name_of};
   std::string name;
   {
     const auto first = feeds.join("one");
@@ -49,7 +49,7 @@ CO_TEST(ListFeeds, KeepAFeedForAClientThatComesAgain) {
 
 CO_TEST(ListFeeds, WakeTheirReadersForADrain) {
   FleetFixture on;
-  ListFeeds feeds{executor, &on.fleet, &show};
+  ListFeeds feeds{executor, &on.fleet, &name_of};
   {
     const auto reader = feeds.join("one");
     EXPECT_TRUE(co_await reader.feed().await_current());
