@@ -62,6 +62,10 @@ export function refusalOf(status: number, body: string): Refusal {
   }
 }
 
+export const LIST_EVENTS = "/v1/events";
+/** The window's event when another request is refused with 401: the list tells whether the session is over. */
+export const UNAUTHENTICATED = "unauthenticated";
+
 export async function ask(
   method: string,
   path: string,
@@ -89,6 +93,8 @@ export async function ask(
     if (signal?.aborted) throw error;
     throw refusalOf(0, "");
   }
+  // A stream that is open does not notice that the session is over.
+  if (answer.status === 401 && path !== LIST_EVENTS) dispatchEvent(new Event(UNAUTHENTICATED));
   if (!answer.ok) throw refusalOf(answer.status, await answer.text().catch(() => ""));
   return answer;
 }

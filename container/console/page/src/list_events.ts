@@ -1,4 +1,4 @@
-import { ask, type Sandbox } from "./api";
+import { ask, LIST_EVENTS, type Sandbox } from "./api";
 
 /** What `GET /v1/events` tells; docs/serve-api.md. */
 export type ListEvent = { cursor?: string } & (
@@ -14,7 +14,7 @@ const SILENCE = 45_000;
 /** The events after the cursor, until the connection ends or breaks, or is silent for too long. */
 export async function* listEvents(cursor: string, signal: AbortSignal, opened: () => void): AsyncGenerator<ListEvent> {
   const broken = new AbortController();
-  const answer = await ask("GET", "/v1/events", undefined, AbortSignal.any([signal, broken.signal]), {
+  const answer = await ask("GET", LIST_EVENTS, undefined, AbortSignal.any([signal, broken.signal]), {
     ...(cursor ? { "Last-Event-ID": cursor } : {}),
   });
   opened();

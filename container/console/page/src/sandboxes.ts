@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { extendSandbox, Refusal, refusalOf, removeSandbox, type Sandbox, startSandbox, stopSandbox } from "./api";
+import { extendSandbox, Refusal, refusalOf, removeSandbox, type Sandbox, startSandbox, stopSandbox, UNAUTHENTICATED } from "./api";
 import { listEvents, ListedSandboxes, type ListEvent } from "./list_events";
 
 export type Deed = "stop" | "start" | "extend" | "remove";
@@ -75,11 +75,13 @@ export function useSandboxes(): Sandboxes {
       gone.abort();
     };
     document.addEventListener("visibilitychange", shown);
+    addEventListener(UNAUTHENTICATED, shown);
     if (!document.hidden) void follow();
     return () => {
       clearTimeout(timer);
       gone.abort();
       document.removeEventListener("visibilitychange", shown);
+      removeEventListener(UNAUTHENTICATED, shown);
     };
   }, []);
 
@@ -99,10 +101,7 @@ export function useSandboxes(): Sandboxes {
       await perform[deed](sandbox, ttl);
       await Promise.race([told, new Promise((resolve) => setTimeout(resolve, NEWS))]);
     } catch (error) {
-      const refusal = error as Refusal;
-      // The events that come already do not notice that the session is over.
-      if (refusal.status === 401) setStale(refusal);
-      else setRefused(`${sandbox.id}: ${refusal.message}`);
+      setRefused(`${sandbox.id}: ${(error as Refusal).message}`);
     }
     waiting.current.delete(sandbox.id);
     change(sandbox.id);

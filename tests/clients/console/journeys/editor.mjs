@@ -85,7 +85,7 @@ export default {
     await page.keyboard.press('Control+End')
     await text.getByText('one more').waitFor()
     await changes.click()
-    assert.equal(await page.locator('.cm-deletedChunk, .cm-insertedLine').count(), 0)
+    await page.waitForFunction(() => !document.querySelector('.cm-deletedChunk, .cm-insertedLine'))
     await save(page)
     await isSaved(page)
     assert.equal(content('text'), [...lines, 'one more'].join('\n'))

@@ -215,10 +215,13 @@ export default {
     up('demo')
     await opened(page)
     const [cookie] = await context.cookies()
-    for (const view of ['terminal', 'files', 'stats']) {
+    for (const view of ['terminal', 'commands', 'stats']) {
       await page.goto(`${here.origin}/#/sandboxes/demo/${view}`)
       await page.getByRole('link', { name: 'Files' }).waitFor()
+      if (view === 'terminal') await page.locator('.xterm-screen').waitFor()
       await context.clearCookies()
+      // The others ask by themselves.
+      if (view === 'terminal') await page.getByRole('button', { name: 'New terminal' }).click()
       await page.getByRole('heading', { name: 'This browser has no session' }).waitFor()
       await context.addCookies([cookie])
       await page.goto('about:blank')
