@@ -264,22 +264,37 @@ void warn_of(const dialects::Wanted& wanted, const Settings& settings) {
   }
 }
 
-Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& agent,
-                                                                      const std::vector<dialects::Wanted>& wanted,
-                                                                      std::span<const protocol::Address> all) {
-  std::vector<std::unique_ptr<dialects::Service>> services;
+/// A port of a dialect, and who will serve it.
+struct DialectPort {
+  std::unique_ptr<dialects::Service> service;
+  std::shared_ptr<protocol::Listener> listener;
+  std::string what;  ///< for people
+};
+
+/// Opens the ports. Nobody listens on them yet: without one of them the agent does not start.
+Result<std::vector<DialectPort>> open_dialects(Agent& agent, const std::vector<dialects::Wanted>& wanted,
+                                               std::span<const protocol::Address> all) {
+  std::vector<DialectPort> ports;
   for (const dialects::Wanted& one : wanted) {
     for (std::size_t i = 0; i < one.addresses.size(); ++i) {
       const auto any = protocol::any_address(one.addresses[i], all);
       SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i], any));
-      std::shared_ptr<protocol::Listener> listening = std::move(listener);
-      agent.connections.own_ports.push_back(listening->address().port());
       const dialects::Endpoint& endpoint = one.dialect->endpoints[i];
-      say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{endpoint.speaks} + ") on " +
-          listening->address().text() + "\n");
-      services.push_back(endpoint.open(agent));
-      services.back()->listen(std::move(listening));
+      ports.push_back({.service = endpoint.open(agent),
+                       .listener = std::move(listener),
+                       .what = std::string{one.dialect->name} + " (" + std::string{endpoint.speaks} + ")"});
     }
+  }
+  return ports;
+}
+
+std::vector<std::unique_ptr<dialects::Service>> listen(Agent& agent, std::vector<DialectPort> ports) {
+  std::vector<std::unique_ptr<dialects::Service>> services;
+  for (DialectPort& port : ports) {
+    agent.connections.own_ports.push_back(port.listener->address().port());
+    say("skiffd speaks " + port.what + " on " + port.listener->address().text() + "\n");
+    port.service->listen(std::move(port.listener));
+    services.push_back(std::move(port.service));
   }
   return services;
 }
@@ -407,23 +422,27 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   agent.connections.server = &server;
   std::vector<protocol::Address> all = *addresses;
   for (const dialects::Wanted& one : *wanted) all.insert(all.end(), one.addresses.begin(), one.addresses.end());
-  protocol::Address first;
+  std::vector<std::shared_ptr<protocol::Listener>> listeners;
   for (const protocol::Address& address : *addresses) {
     auto listener = protocol::Listener::open(executor, address, protocol::any_address(address, all));
     if (!listener && listener.error().code == Errc::already_exists && !address.is_unix()) {
       listener.error().message += " (--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port)";
     }
     if (!listener) return failed(listener.error(), 1);
-    std::shared_ptr<protocol::Listener> listening = std::move(*listener);
-    if (&address == &addresses->front()) first = listening->address();
-    agent.connections.own_ports.push_back(listening->address().port());
-    say("skiffd listening on " + url_of(listening->address(), tls != nullptr && !listening->address().is_unix()) +
-        "\n");
-    server.listen(listening, listening->address().is_unix() ? nullptr : tls);
+    listeners.push_back(std::move(*listener));
   }
+  auto ports = open_dialects(agent, *wanted, all);
+  if (!ports) return failed(ports.error(), 1);
+  // From its success on there are tasks, which only the end of a run ends.
   if (auto started = start_egress(agent); !started) return failed(started.error(), 1);
-  auto services = open_dialects(agent, *wanted, all);
-  if (!services) return failed(services.error(), 1);
+  const protocol::Address first = listeners.front()->address();
+  for (const auto& listener : listeners) {
+    const protocol::Address address = listener->address();
+    agent.connections.own_ports.push_back(address.port());
+    say("skiffd listening on " + url_of(address, tls != nullptr && !address.is_unix()) + "\n");
+    server.listen(listener, address.is_unix() ? nullptr : tls);
+  }
+  auto services = listen(agent, std::move(*ports));
   if (!made_token.empty()) {
     print_token_help(first, tls != nullptr, made_token);
     wipe(made_token);
@@ -438,7 +457,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
                  std::to_string(connections) + " connections, not --max-connections");
   }
 
-  Running running{agent, mcp_clients, server, std::move(*services), signals, tls.get()};
+  Running running{agent, mcp_clients, server, std::move(services), signals, tls.get()};
   if (!agent.settings.workload.empty()) {
     running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload,
                                                   environment_below(agent.settings, {}), inherited);

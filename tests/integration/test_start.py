@@ -254,6 +254,16 @@ def test_a_port_that_is_taken_is_reported(tmp_path):
     assert "--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port" in said
 
 
+@pytest.mark.parametrize("setting", ["--listen={}", "--dialect=python-runtime={}"])
+def test_it_listens_nowhere_if_a_further_port_is_taken(tmp_path, setting):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        address = f"127.0.0.1:{holder.getsockname()[1]}"
+        said = refused("--listen", "127.0.0.1:0", setting.format(address), "--allow-unauthenticated", cwd=tmp_path, status=1)
+    assert address in said and re.search("in use", said, re.I)
+
+
 def test_the_error_for_a_taken_unix_socket_does_not_mention_ports(tmp_path):
     path = tmp_path / "taken.sock"
     with socket.socket(socket.AF_UNIX) as holder:
