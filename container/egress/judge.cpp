@@ -19,7 +19,7 @@ std::optional<Refusal> judge(const Policy* policy, const Target& target, std::st
     return Refusal{503, "no_policy", "the policy of this sandbox cannot be read: set it again with skiff network"};
   }
   if (policy->allows(target.host, target.port, target.is_plain)) return std::nullopt;
-  const std::string remedy = std::string{"; on its own machine `skiff network "}
+  const std::string remedy = std::string{"; outside of the sandbox `skiff network "}
                                  .append(sandbox)
                                  .append(" --egress RULE...` replaces the rules, and `--egress '")
                                  .append(rule_for(target))
