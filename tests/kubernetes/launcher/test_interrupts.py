@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from held_requests import HeldRequests
+from waiting import until
 
 HOLD = ["sh", "-c", "trap exit TERM; while :; do sleep 0.1; done"]
 
@@ -31,6 +32,9 @@ def interrupt(skiff, process, number=signal.SIGINT):
     process.send_signal(number)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 128 + number, err.decode()[-2000:]
+    # It waits for a few seconds, and says what it leaves to the cluster, which may be busy.
+    if b"what it had made is being removed" in err:
+        until(lambda: not skiff.namespace.of_skiff(), seconds=120, what="the end of what it had made")
     assert skiff.namespace.of_skiff() == []
 
 
