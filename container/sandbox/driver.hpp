@@ -165,8 +165,8 @@ class Driver {
                                             "with --egress HOST do");
   }
 
-  /// What a sandbox with `--egress` has reached, and what was refused: JSON objects, each a line, in no order. Errors
-  /// as of `set_egress`.
+  /// Returns the log of a sandbox with `--egress`: its connections and refusals as JSON objects, each a line, in no
+  /// order. Errors as of `set_egress`.
   [[nodiscard]] virtual Task<Result<std::string>> egress_log(std::string name) {
     SKIFF_CO_TRY_VOID(co_await set_egress(std::move(name), {}));
     co_return std::string{};

@@ -49,7 +49,7 @@ struct EgressInstall {
   std::string image = {};        ///< with skiff as its entrypoint
   std::string public_keys = {};  ///< PEM
 };
-/// What a sandbox's agent needs to use the proxy.
+/// The addresses and the credential with which a sandbox's agent uses the proxy.
 struct EgressAccess {
   std::string proxy = {};   ///< IP:PORT
   std::string canary = {};  ///< IP:PORT

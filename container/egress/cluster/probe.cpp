@@ -54,6 +54,7 @@ int probe(std::span<const char* const> arguments) {
     proxy = answers(arguments[4]);
     const bool is_as_wanted = is_fenced ? proxy && !canary : canary;
     if (is_as_wanted || std::chrono::steady_clock::now() >= until) break;
+    // Nothing tells a Pod when its node applies a NetworkPolicy, so it tries again.
     std::this_thread::sleep_for(kBetween);
   }
   nlohmann::json answered = nlohmann::json::array();

@@ -56,7 +56,7 @@ struct Fixture {
     self->tasks.spawn("server", answer_one(self, std::move(far)));
     co_return std::move(near);
   }
-  /// What a client that says this, and ends then, gets back.
+  /// Sends this as a client, ends, and returns all that comes back.
   static Task<std::string> say(Fixture* self, std::string text) {
     auto [client, inside] = pair(self->executor);
     self->tasks.spawn("proxy",

@@ -64,7 +64,7 @@ struct HelperAndProxy {
     const std::array<std::string_view, 1> parts{all};
     (void)co_await stream.write(parts);
   }
-  /// What a client gets back.
+  /// Sends this as a client, and returns all that comes back.
   static Task<std::string> say(HelperAndProxy* self, std::string_view text) {
     auto client = co_await protocol::connect(self->own->address(), 10s, self->executor);
     const std::array<std::string_view, 1> parts{text};
