@@ -98,6 +98,16 @@ bool Policy::allows(std::string_view host, std::uint16_t port, bool is_plain) co
       rules_, [&](const Rule& rule) { return rule.port == port && rule.is_plain == is_plain && rule.is_of(host); });
 }
 
+std::string Policy::wildcard_of(std::string_view host, std::uint16_t port, bool is_plain) const {
+  std::string wildcard;
+  for (const Rule& rule : rules_) {
+    if (rule.port != port || rule.is_plain != is_plain || !rule.is_of(host)) continue;
+    if (rule.host == host) return {};
+    if (wildcard.empty()) wildcard = "*" + rule.host;
+  }
+  return wildcard;
+}
+
 bool Policy::names(std::string_view host) const {
   return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.is_of(host); });
 }

@@ -29,6 +29,8 @@ class Policy {
 
   /// `host` is in the form of `host_name`.
   [[nodiscard]] bool allows(std::string_view host, std::uint16_t port, bool is_plain = false) const;
+  /// The wildcard by which alone it allows the host; empty if a rule names the host, or none allows it.
+  [[nodiscard]] std::string wildcard_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// Whether it allows the host with some port.
   [[nodiscard]] bool names(std::string_view host) const;
   /// The rules in their one form, sorted, each once.

@@ -110,6 +110,7 @@ void Proxy::serve(UniqueFd socket, std::string already_read) {
 
 std::size_t Proxy::replace(std::optional<Policy> policy) {
   policy_ = std::move(policy);
+  names_.clear();
   std::size_t count = 0;
   for (Passage* passage : passages_) {
     if (passage->target.host.empty() || passage->is_cut || !judge_now(*passage)) continue;
@@ -132,6 +133,14 @@ Task<> Proxy::stop() {
 
 std::optional<Refusal> Proxy::judge_now(const Passage& passage) const {
   return judge(policy_ ? &*policy_ : nullptr, passage.target, options_.sandbox);
+}
+
+std::optional<Refusal> Proxy::judge_name(const Target& target) {
+  const std::string wildcard = policy_->wildcard_of(target.host, target.port, target.is_plain);
+  if (wildcard.empty() || names_.take(wildcard, target.host, std::chrono::steady_clock::now())) return std::nullopt;
+  return Refusal{429, "too_many_names",
+                 "this sandbox has asked for " + std::to_string(WildcardNames::kMost) + " names below " + wildcard +
+                     " within a minute: a rule that names " + target.host + " itself has no such limit"};
 }
 
 Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read) {
@@ -287,6 +296,7 @@ Task<std::optional<Refusal>> Proxy::read_socks(Passage* passage, const Wait* wai
 
 Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
   if (auto refusal = judge_now(*passage)) co_return refusal;
+  if (auto refusal = judge_name(passage->target)) co_return refusal;
   if (auto refusal = co_await dial(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
   if (options_.audit->allow({.verdict = "allowed",

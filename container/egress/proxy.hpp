@@ -16,6 +16,7 @@
 #include "container/egress/audit.hpp"
 #include "container/egress/judge.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/wildcard_names.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
@@ -70,6 +71,7 @@ class Proxy {
   [[nodiscard]] Task<> serve_requests(Passage* passage);
   [[nodiscard]] Task<bool> send(Passage* passage, std::string_view text);
   [[nodiscard]] std::optional<Refusal> judge_now(const Passage& passage) const;
+  [[nodiscard]] std::optional<Refusal> judge_name(const Target& target);
   void log_refusal(const Passage& passage, const Refusal& refusal);
   [[nodiscard]] static std::string text_of(const Passage& passage, const Refusal& refusal);
   [[nodiscard]] Task<> refuse(Passage* passage, Refusal refusal);
@@ -77,6 +79,7 @@ class Proxy {
   Executor executor_;
   Options options_;
   std::optional<Policy> policy_;
+  WildcardNames names_;
   protocol::ReceiveBudget budget_;
   std::list<Passage*> passages_;
   TaskGroup tasks_;

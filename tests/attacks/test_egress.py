@@ -61,6 +61,15 @@ def test_wildcards_end_at_a_label(box, outside):
     assert outside.asked() == [] and outside.seen() == []
 
 
+def test_messages_in_names_below_a_wildcard_are_few(box, outside):
+    """The owner of the domain reads each name that is looked up."""
+    found = through(box, *({"to": f"secret-{part}.example.com:443"} for part in range(30)))
+    assert [one["code"] for one in found] == ["dns"] * 20 + ["too_many_names"] * 10
+    assert len({name for name in outside.asked() if name.startswith("secret-")}) == 20
+    again, exact = through(box, {"to": "secret-3.example.com:443"}, {"to": "pypi.org:443"})
+    assert again["code"] == "dns" and exact["status"] == 200
+
+
 def test_all_addresses_must_be_public(box, outside):
     names = ["inner", "both", "metadata", "own", "mapped", "nat", "local", "six"]
     found = through(box, *({"to": f"{name}.example.com:443"} for name in names))

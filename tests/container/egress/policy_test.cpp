@@ -34,6 +34,15 @@ TEST(Policy, NamesAllBelowAName) {
   }
 }
 
+TEST(Policy, TellsTheWildcardOfANameThatNoRuleNames) {
+  const Policy policy = policy_of({"*.example.com", "*.b.example.com", "a.example.com", "http://*.example.com"});
+  EXPECT_EQ(policy.wildcard_of("x.example.com", 443), "*.example.com");
+  EXPECT_EQ(policy.wildcard_of("x.example.com", 80, true), "*.example.com");
+  EXPECT_EQ(policy.wildcard_of("x.b.example.com", 443), policy.wildcard_of("y.b.example.com", 443));
+  EXPECT_EQ(policy.wildcard_of("a.example.com", 443), "") << "a rule names it";
+  EXPECT_EQ(policy.wildcard_of("x.example.com", 80), "") << "no rule allows it";
+}
+
 TEST(Policy, TakesPlainHttpWhereItSaysSo) {
   const Policy policy = policy_of({"http://Deb.debian.org", "http://*.a.org:8080", "b.org", "http://b.org:80"});
   EXPECT_TRUE(policy.allows("deb.debian.org", 80, true));
