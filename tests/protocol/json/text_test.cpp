@@ -28,9 +28,9 @@ TEST(JsonText, EscapesWhatReadersOfLinesTakeForAnEnd) {
   const std::string others = "\xC2\x84\xC2\x86\xC3\x85\xE2\x80\xA7\xE2\x80\xAA\xE2\x81\xA8\xE3\x80\xA8";
   EXPECT_EQ(as_json(others), '"' + others + '"');
   // Wherever it is, also between two chunks.
-  for (const std::size_t size : std::initializer_list<std::size_t>{3, 8, 16, 17, 1000, 16'381, 16'384, 40'000}) {
+  for (const std::size_t size : std::initializer_list<std::size_t>{3, 8, 16, 17, 100, 16'383, 16'390, 40'000}) {
     for (const std::string_view end : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
-      for (std::size_t place = size > 1000 ? size - 1000 : 0; place + end.size() <= size; ++place) {
+      for (std::size_t place = size > 1000 ? size - 50 : 0; place + end.size() <= size; ++place) {
         std::string text(size, 'x');
         text.replace(place, end.size(), end);
         const std::string json = as_json(text);
