@@ -1,5 +1,6 @@
 #include "container/serve/authorizer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/e2b/signature.hpp"
 #include "container/serve/keys/credential.hpp"
+#include "protocol/http/parser.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -27,6 +29,19 @@ constexpr std::string_view kByAccount = "account";
 
 bool is_e2b_port(std::uint16_t port) {
   return port == kE2bPort || port == kE2bCodePort;
+}
+
+/// True for the routes of the code interpreter's contexts. Its clients show the traffic token alone for them. They run
+/// no code.
+bool is_of_contexts(const protocol::HttpRequest& request, const Destination& destination) {
+  constexpr std::string_view kContexts = "/contexts";
+  if (destination.port != kE2bCodePort) return false;
+  const auto target = target_at(request, destination);
+  if (!target || !target->starts_with(kContexts)) return false;
+  const std::string_view rest = std::string_view{*target}.substr(kContexts.size());
+  const auto is_plain = [](char c) { return protocol::is_token({&c, 1}) && c != '%' && c != '.'; };
+  return rest.empty() ||
+         (rest.front() == '/' && std::ranges::all_of(rest, [&](char c) { return c == '/' || is_plain(c); }));
 }
 
 /// True if the request names another namespace than the tenant's.
@@ -85,16 +100,26 @@ Task<Result<std::optional<Authorizer::Admitted>>> Authorizer::by_key(const proto
   co_return admitted;
 }
 
-Task<Result<Authorizer::Admitted>> Authorizer::by_access_token(std::string_view shown, const Destination* destination) {
-  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(destination->sandbox, std::string{shown}));
-  if (!tenant) co_return fail(Errc::unauthenticated, "the access token is not one of this sandbox");
-  SKIFF_CO_TRY(const auto nonce, co_await known_.nonce({.tenant = *tenant, .sandbox = destination->sandbox}));
+Task<Result<Authorizer::Admitted>> Authorizer::by_token(std::string_view shown, const protocol::HttpRequest* request,
+                                                        const Destination* destination) {
+  SKIFF_CO_TRY(auto token, co_await fleet_->shown_token(destination->sandbox, std::string{shown}));
+  if (!token) co_return fail(Errc::unauthenticated, "the access token is not one of this sandbox");
+  SKIFF_CO_TRY(const auto nonce, co_await known_.nonce({.tenant = token->tenant, .sandbox = destination->sandbox}));
   if (!shown.starts_with(nonce)) {
     co_return fail(Errc::unauthenticated, "the access token is of an earlier sandbox of this name");
   }
-  if (names_another(*destination, *tenant)) co_return std::unexpected{no_such_sandbox(destination->sandbox)};
-  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}},
+  if (names_another(*destination, token->tenant)) co_return std::unexpected{no_such_sandbox(destination->sandbox)};
+  Admitted admitted{.permission = {.tenant = std::move(token->tenant), .scope = std::string{kUse}},
                     .who = std::string{kByAccessToken}};
+  if (token->is_traffic) {
+    admitted.who = kByTrafficToken;
+    admitted.permission.scope = "ports";
+    if (is_of_contexts(*request, *destination)) {
+      // The dialect has one word for all that reaches it.
+      admitted.permission.scope = "exec";
+      admitted.permission.fields_behind.add(kAccessToken, token->access_token);
+    }
+  }
   if (!is_e2b_port(destination->port)) admitted.permission.credential_fields = {std::string{kAccessToken}};
   co_return admitted;
 }
@@ -172,9 +197,8 @@ Task<Result<Authorizer::Admitted>> Authorizer::admit(const protocol::HttpRequest
   SKIFF_CO_TRY(auto with_key, co_await by_key(request, destination));
   if (with_key) co_return std::move(*with_key);
   auto token = request->headers.find(kAccessToken);
-  // The code interpreter's clients show the token for its contexts in another field.
-  if (!token && is_e2b_port(destination->port)) token = request->headers.find(kTrafficToken);
-  if (token) co_return co_await by_access_token(*token, destination);
+  if (!token) token = request->headers.find(kTrafficToken);
+  if (token) co_return co_await by_token(*token, request, destination);
   if (destination->port == kE2bPort && request->target.parameter("signature")) {
     co_return co_await by_signature(request, destination);
   }

@@ -21,7 +21,8 @@
 namespace skiff::container::serve {
 
 /// The values of `Authorizer::Admitted::who` for requests without a key.
-inline constexpr std::string_view kByAccessToken = "access-token", kBySignature = "signature", kByPreview = "preview";
+inline constexpr std::string_view kByAccessToken = "access-token", kByTrafficToken = "traffic-token",
+                                  kBySignature = "signature", kByPreview = "preview";
 
 /// The name in a preview of the key with which it was created.
 [[nodiscard]] std::string preview_giver(const ApiKey& key);
@@ -33,8 +34,9 @@ class Authorizer final : public Sandboxes {
   Authorizer(Executor executor, Fleet* fleet, KeyCache* keys, std::size_t known = KnownSandboxes::kMost)
       : fleet_{fleet}, keys_{keys}, known_{fleet, known}, looks_{executor, kLooksAtOnce, kLooksAtOnce / 2} {}
 
-  /// The rights of a request's credential: an API key with the scope `use`, the access token of that sandbox, or a
-  /// preview of that port. The sandbox is not looked up before the credential was checked.
+  /// The rights of a request's credential: an API key with the scope `use`, the access token of that sandbox, its
+  /// traffic token for ports, or a preview of that port. The sandbox is not looked up before the credential was
+  /// checked.
   struct Admitted {
     Permission permission;
     std::string who;  ///< name for the log
@@ -61,7 +63,8 @@ class Authorizer final : public Sandboxes {
   /// The rights of a key; nullopt if the request has none, or only a credential that may be the application's own.
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_key(const protocol::HttpRequest* request,
                                                              const Destination* destination);
-  [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Destination* destination);
+  [[nodiscard]] Task<Result<Admitted>> by_token(std::string_view shown, const protocol::HttpRequest* request,
+                                                const Destination* destination);
   /// The tenant of the sandbox for which the request was signed. E2B's SDKs sign with the access token alone, so a
   /// signature does not name the tenant, and the sandbox is looked for at each of them.
   [[nodiscard]] Task<Result<std::optional<std::string>>> signed_for(const protocol::HttpRequest* request,

@@ -54,7 +54,7 @@ Task<T> apart(Task<T> work) {
 /// port.
 protocol::Holder place_holder(const Authorizer::Admitted& admitted, const Destination& destination) {
   const std::string& who = admitted.who;
-  const bool is_key = who != kByPreview && who != kByAccessToken && who != kBySignature;
+  const bool is_key = who != kByPreview && who != kByAccessToken && who != kByTrafficToken && who != kBySignature;
   return {.who = admitted.permission.tenant,
           .part = is_key ? who : who + ' ' + destination.sandbox + ':' + std::to_string(destination.port)};
 }

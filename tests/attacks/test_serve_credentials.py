@@ -59,6 +59,30 @@ def test_a_wrong_access_token_is_refused(scene, wrong):
         assert answer.status == 401, text
 
 
+# --- the traffic token ---
+
+def test_a_traffic_token_reaches_ports_and_contexts_alone(scene):
+    """A page of the sandbox is what it is given out for: it runs no command."""
+    for field in "E2B-Traffic-Access-Token", "X-Access-Token":
+        def ask(port, path, method="GET", body=None):
+            shown = {field: scene.traffic_token, "E2b-Sandbox-Id": scene.sandbox, "E2b-Sandbox-Port": str(port), "Content-Type": "application/json"}
+            return scene.server.request(method, path, body, headers=shown)
+        assert ask(scene.port, "/").status == 200
+        assert ask(49999, "/contexts").status in (200, 404, 502), "the dialect's own answer"
+        for port, method, path in ((7070, "GET", "/v1/version"), (7070, "GET", "/v1/ports"), (49983, "POST", "/process.Process/List"),
+                                   (49983, "GET", "/envs"), (49983, "GET", "/files?path=x"), (49999, "POST", "/execute"),
+                                   (49999, "POST", "/contexts/../execute"), (49999, "POST", "/contexts/%2e%2e/execute"),
+                                   (49999, "POST", "/contexts?/../execute"), (49999, "POST", "/contextsexecute"), (49999, "GET", "/")):
+            answer = ask(port, path, method, {} if method == "POST" else None)
+            assert answer.status == 403 and b"needs the scope" in answer.body, (field, port, path, answer.status, answer.body)
+    assert scene.traffic_token[:16] == scene.access_token[:16] and scene.traffic_token != scene.access_token
+    neighbour = scene.server.request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, scene.key).json()["trafficAccessToken"]
+    for wrong in neighbour, scene.traffic_token[:16] + "0" * 48:
+        answer = scene.server.request("GET", "/", headers={"E2B-Traffic-Access-Token": wrong, "E2b-Sandbox-Id": scene.sandbox,
+                                                           "E2b-Sandbox-Port": str(scene.port)})
+        assert answer.status == 401
+
+
 # --- signed links ---
 
 def test_a_signed_link_is_for_the_user_that_it_names(scene):

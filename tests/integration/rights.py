@@ -201,6 +201,11 @@ def access_token(scene):
     return It(Shown(scene.server.host, "", {"X-Access-Token": scene.access_token}), scene.sandbox, scene.port, scene.raw)
 
 
+def traffic_token(scene):
+    shown = {"E2B-Traffic-Access-Token": scene.traffic_token}
+    return It(Shown(scene.server.host, "", shown), scene.sandbox, scene.port, scene.raw)
+
+
 def preview(scene):
     answer = scene.ask("POST", f"/v1/sandboxes/{scene.sandbox}/previews", {"port": scene.port})
     return urllib.parse.urlsplit(answer.json()["url"])
@@ -247,6 +252,7 @@ CREDENTIALS = {
     "API key as Bearer": (bearer, ["request", "port", *[use for use in OPEN if use not in OF_DIALECT]]),
     "API key beside the access token": (key_and_token, ["rpc", *OF_DIALECT]),
     "access token": (access_token, ["request", "mcp", "port", "rpc", *OPEN]),
+    "traffic token": (traffic_token, list(OF_PORTS)),
     "preview's link": (preview_link, ["link"]),
     "preview's cookie": (preview_cookie, list(OF_PORTS)),
     "signed URL": (signature, ["file"]),
@@ -295,7 +301,7 @@ ENDS = {"key removed": remove_key, "key expired": end_key, "sandbox removed": re
 GOES_ON = {
     **{(name, end): "a key is the tenant's, whose the next sandbox is, too; what was open has ended"
        for name in ("API key", "API key as Bearer") for end in ("sandbox made again", "sandbox made again by another replica")},
-    **{(name, end): "it is the sandbox's, and ends with that" for name in ("access token", "signed URL")
+    **{(name, end): "it is the sandbox's, and ends with that" for name in ("access token", "traffic token", "signed URL")
        for end in ("key removed", "key expired")},
     ("agent token", "key removed"): "the agent alone verifies it: it ends by its own time, a day at most, or with the sandbox",
     ("agent token", "key expired"): "the same: made before, it had the end that the key had then",
@@ -317,7 +323,7 @@ class Scene(contextlib.ExitStack):
         headers = {"Idempotency-Key": "the-same"}
         answer = (by or self.server).request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, key, headers)
         assert answer.status == 201, answer.body
-        self.access_token = answer.json()["envdAccessToken"]
+        self.access_token, self.traffic_token = answer.json()["envdAccessToken"], answer.json()["trafficAccessToken"]
         self._open_ports(answer.json()["sandboxID"])
         return answer.json()["sandboxID"]
 

@@ -29,10 +29,10 @@ json common(const Sandbox& sandbox) {
 }
 
 void add(json& value, const Reached& how) {
+  const auto text_or_null = [](const std::string& token) { return token.empty() ? json{} : json(token); };
   value["domain"] = how.domain;
-  value["envdAccessToken"] = how.access_token.empty() ? json{} : json(how.access_token);
-  // The clients of the code interpreter show it for the contexts.
-  value["trafficAccessToken"] = value["envdAccessToken"];
+  value["envdAccessToken"] = text_or_null(how.access_token);
+  value["trafficAccessToken"] = text_or_null(how.traffic_token);
 }
 
 }  // namespace

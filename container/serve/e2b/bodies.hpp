@@ -85,8 +85,9 @@ struct Refusal {
 
 /// The fields for a client that may reach the sandbox.
 struct Reached {
-  std::string domain;        ///< domain of the sandboxes, with a port if needed
-  std::string access_token;  ///< empty: null
+  std::string domain = {};         ///< domain of the sandboxes, with a port if needed
+  std::string access_token = {};   ///< empty: null
+  std::string traffic_token = {};  ///< for ports; empty: null
 };
 [[nodiscard]] std::string reached_json(const Sandbox& sandbox, const Reached& how);
 

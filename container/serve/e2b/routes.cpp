@@ -111,10 +111,11 @@ std::string domain_of(const Call& call) {
 
 /// The fields for reaching the sandbox; only keys with the scope `use` get the access token.
 Task<Result<Reached>> how_reached(Call* call, const Sandbox* sandbox) {
-  Reached how{.domain = domain_of(*call), .access_token = {}};
+  Reached how{.domain = domain_of(*call)};
   if (!call->key.allows(KeyScope::use)) co_return how;
-  SKIFF_CO_TRY(how.access_token,
-               co_await call->service.fleet().access_token_of(call->key.tenant, sandbox->name, nonce_of(*sandbox)));
+  Fleet& fleet = call->service.fleet();
+  SKIFF_CO_TRY(how.access_token, co_await fleet.access_token_of(call->key.tenant, sandbox->name, nonce_of(*sandbox)));
+  SKIFF_CO_TRY(how.traffic_token, co_await fleet.traffic_token_of(call->key.tenant, sandbox->name, nonce_of(*sandbox)));
   co_return how;
 }
 

@@ -417,15 +417,17 @@ Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, s
   co_return co_await found.driver->dial(std::move(id), port);
 }
 
-Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id, std::string shown) {
+Task<Result<std::optional<Fleet::ShownToken>>> Fleet::shown_token(std::string id, std::string shown) {
   SKIFF_CO_TRY(auto secret, co_await token_secret());
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   const std::string nonce = shown.substr(0, kNonceLetters);
   // Compare digests, so that the time does not reveal how much of the token is right.
   const std::string digest = sha256_hex(shown);
-  std::optional<std::string> found;
+  std::optional<ShownToken> found;
   for (const std::string& tenant : all) {
-    if (sha256_hex(access_token(secret, tenant, id, nonce)) == digest) found = tenant;
+    std::string token = access_token(secret, tenant, id, nonce);
+    const bool is_traffic = sha256_hex(traffic_token(token, nonce)) == digest;
+    if (is_traffic || sha256_hex(token) == digest) found = {tenant, std::move(token), is_traffic};
   }
   co_return found;
 }
@@ -482,6 +484,11 @@ Task<Result<std::string>> Fleet::token_secret() {
 Task<Result<std::string>> Fleet::access_token_of(std::string tenant, std::string id, std::string nonce) {
   SKIFF_CO_TRY(auto secret, co_await token_secret());
   co_return access_token(secret, tenant, id, nonce);
+}
+
+Task<Result<std::string>> Fleet::traffic_token_of(std::string tenant, std::string id, std::string nonce) {
+  SKIFF_CO_TRY(auto token, co_await access_token_of(std::move(tenant), std::move(id), nonce));
+  co_return traffic_token(token, nonce);
 }
 
 }  // namespace skiff::container::serve

@@ -125,9 +125,14 @@ class Fleet {
   /// `not_found`
   [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
-  /// The tenant whose sandbox of this id the access token belongs to; nullopt if there is none. The record is not read:
-  /// compare its nonce.
-  [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(std::string id, std::string shown);
+  /// A token of E2B's SDKs, and the tenant whose sandbox it belongs to.
+  struct ShownToken {
+    std::string tenant;
+    std::string access_token;
+    bool is_traffic = false;  ///< it is the sandbox's traffic token, for its ports
+  };
+  /// The token of the sandbox of this id; nullopt if it is nobody's. The record is not read: compare its nonce.
+  [[nodiscard]] Task<Result<std::optional<ShownToken>>> shown_token(std::string id, std::string shown);
   /// Removes expired sandboxes, and sandboxes that a killed process has left, when their lease is over, and counts all.
   /// Any number of processes may do it at the same time. A tenant whose sandboxes cannot be read does not delay the
   /// others.
@@ -142,6 +147,8 @@ class Fleet {
 
   /// The access token of E2B's SDKs.
   [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id, std::string nonce);
+  /// Their token for the sandbox's ports.
+  [[nodiscard]] Task<Result<std::string>> traffic_token_of(std::string tenant, std::string id, std::string nonce);
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
   [[nodiscard]] const FleetCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] const Templates& templates() const noexcept { return *templates_; }

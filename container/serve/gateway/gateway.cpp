@@ -316,6 +316,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   // Empty for a port with a host of its own; without the field the agent would set its own prefix.
   if (!fields.contains("X-Forwarded-Prefix")) fields.add("X-Forwarded-Prefix", "");
   put(fields, way.fields);
+  put(fields, passage->permission.fields_behind);
   Span span = begin_span(passage->trace, "request to sandbox", passage->destination, SpanKind::client);
   if (span) put_traceparent(fields, span.here());
 

@@ -66,6 +66,8 @@ struct Permission {
   /// The fields with the client's credential, beside those of `remove_credentials` and the preview's cookie; they are
   /// not passed on. If "Authorization" is not among them, that field belongs to the application.
   std::vector<std::string> credential_fields = {};
+  /// They replace the client's: the credential by which the server at the port knows it.
+  protocol::Headers fields_behind = {};
 };
 
 struct GatewayOptions {

@@ -40,6 +40,11 @@ bool is_same(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+/// A token as long as the code, which begins with the nonce.
+std::string with_nonce(std::string_view nonce, const std::string& code) {
+  return std::string{nonce} + code.substr(0, code.size() - std::min(nonce.size(), code.size()));
+}
+
 }  // namespace
 
 bool ApiKey::allows(KeyScope scope) const {
@@ -89,9 +94,14 @@ std::string derived_secret(std::string_view token_secret, std::string_view purpo
 std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
                          std::string_view nonce) {
   // Names contain no slash, so the parts are unambiguous.
-  const std::string code = derived_secret(
-      token_secret, std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox).append(1, '/').append(nonce));
-  return std::string{nonce} + code.substr(0, code.size() - std::min(nonce.size(), code.size()));
+  return with_nonce(
+      nonce, derived_secret(
+                 token_secret,
+                 std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox).append(1, '/').append(nonce)));
+}
+
+std::string traffic_token(std::string_view access_token, std::string_view nonce) {
+  return with_nonce(nonce, derived_secret(access_token, "traffic"));
 }
 
 }  // namespace skiff::container::serve

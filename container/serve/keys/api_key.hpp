@@ -84,6 +84,9 @@ struct KeyRing {
 /// belongs to one record of one tenant. The server can verify that it has created a token without reading the record.
 [[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
                                        std::string_view nonce);
+/// The token with which E2B's SDKs reach the ports of a sandbox. It is made from the access token, and begins with the
+/// same nonce; the access token does not follow from it.
+[[nodiscard]] std::string traffic_token(std::string_view access_token, std::string_view nonce);
 
 }  // namespace skiff::container::serve
 

@@ -31,9 +31,13 @@ TEST(E2bBodies, TellOfASandbox) {
 }
 
 TEST(E2bBodies, TellHowItIsReached) {
-  const auto told = json::parse(reached_json(running(), {.domain = "d.example", .access_token = "t"}));
+  const auto told =
+      json::parse(reached_json(running(), {.domain = "d.example", .access_token = "t", .traffic_token = "u"}));
   EXPECT_EQ(told["domain"], "d.example");
   EXPECT_EQ(told["envdAccessToken"], "t");
+  EXPECT_EQ(told["trafficAccessToken"], "u");
+  const auto none = json::parse(reached_json(running(), {}));
+  EXPECT_TRUE(none["envdAccessToken"].is_null() && none["trafficAccessToken"].is_null());
 }
 
 TEST(E2bBodies, CallOneThatSleepsPaused) {

@@ -63,12 +63,17 @@ CO_TEST(Fleet, TakesTheTokenOfOneTenantsSandboxForNobodyElsesOfThatName) {
   for (const char* tenant : {"a", "b"}) {
     auto token = co_await all.fleet.access_token_of(tenant, "web", "0123456789abcdef");
     CO_ASSERT_TRUE(token);
-    auto found = co_await all.fleet.tenant_by_token("web", *token);
-    CO_ASSERT_TRUE(found);
-    EXPECT_EQ(*found, tenant);
-    auto other = co_await all.fleet.tenant_by_token("other", *token);
-    CO_ASSERT_TRUE(other);
-    EXPECT_FALSE(other->has_value());
+    for (const bool is_traffic : {false, true}) {
+      const std::string shown = is_traffic ? traffic_token(*token, "0123456789abcdef") : *token;
+      auto found = co_await all.fleet.shown_token("web", shown);
+      CO_ASSERT_TRUE(found && *found);
+      EXPECT_EQ((*found)->tenant, tenant);
+      EXPECT_EQ((*found)->access_token, *token);
+      EXPECT_EQ((*found)->is_traffic, is_traffic);
+      auto other = co_await all.fleet.shown_token("other", shown);
+      CO_ASSERT_TRUE(other);
+      EXPECT_FALSE(other->has_value());
+    }
   }
 }
 

@@ -80,5 +80,11 @@ TEST(AccessTokens, AreThoseOfOneTenantsSandbox) {
   EXPECT_NE(token.substr(16), access_token("secret", "t", "a", new_nonce()).substr(16));
 }
 
+TEST(AccessTokens, HaveATrafficTokenFromWhichTheyDoNotFollow) {
+  const std::string nonce = new_nonce();
+  const std::string token = access_token("secret", "t", "a", nonce);
+  EXPECT_EQ(traffic_token(token, nonce), nonce + derived_secret(token, "traffic").substr(0, 48));
+}
+
 }  // namespace
 }  // namespace skiff::container::serve
