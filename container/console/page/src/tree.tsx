@@ -58,12 +58,21 @@ export function useTree(sandbox: string): Tree {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set([""]));
   const [trouble, setTrouble] = useState<string>();
   const isGone = useRef(false);
+  /** The newest that was read; `read` is what the last drawing had. */
+  const newest = useRef(read);
 
   const look = async (place: string, before?: Directory) => {
     try {
-      const { entries, next } = await listDirectory(sandbox, place, before?.next);
+      let { entries, next } = await listDirectory(sandbox, place, before?.next);
+      // All that is shown is read again, also if more was shown meanwhile.
+      while (!before && next && !isGone.current && entries.length < (newest.current.get(place)?.entries.length ?? 0)) {
+        const page = await listDirectory(sandbox, place, next);
+        entries = [...entries, ...page.entries];
+        next = page.next;
+      }
       if (isGone.current) return;
-      setRead((all) => new Map(all).set(place, { entries: [...(before?.entries ?? []), ...entries], next }));
+      newest.current = new Map(newest.current).set(place, { entries: [...(before?.entries ?? []), ...entries], next });
+      setRead(newest.current);
       setTrouble(undefined);
     } catch (error) {
       if (isGone.current) return;
@@ -87,7 +96,7 @@ export function useTree(sandbox: string): Tree {
       setOpen((all) => (opens ? new Set([...all, place]) : new Set([...all].filter((one) => one !== place))));
       if (opens) void look(place);
     },
-    more: (place) => void look(place, read.get(place)),
+    more: (place) => void look(place, newest.current.get(place)),
     refresh: () => {
       for (const place of open) void look(place);
     },
