@@ -111,7 +111,7 @@ def test_many_who_ask_at_once_cost_no_more_memory_than_a_few(server, key, sandbo
     assert [entry["message"] for entry in logs(server, key, sandbox)].count("x" * 8192 + "...") == 2
     before = proc.rss_bytes(server.process.pid)
     # Each has its turn within the time that a request has, with sanitizers too.
-    many = 10 if os.environ.get("SKIFFD_SANITIZER") else 50
+    many = 5 if os.environ.get("SKIFFD_SANITIZER") else 50
     with concurrent.futures.ThreadPoolExecutor(many) as pool:
         told_to_all = list(pool.map(lambda _: len(logs(server, key, sandbox)), range(many)))
     assert set(told_to_all) == {6}

@@ -1,5 +1,7 @@
 """A cluster disrupts sandboxes: skiff names the disruption, and their files are kept."""
 
+import subprocess
+
 import pytest
 
 import volumes
@@ -19,7 +21,7 @@ def ended(skiff, cause, meanwhile=lambda: None):
         if one["state"] != "running" and one["details"].get("ended_by") == cause:
             return one
         return meanwhile()
-    return until(look, seconds=60, what=f"an end by {cause}")
+    return until(look, seconds=120, what=f"an end by {cause}")
 
 
 def kept(skiff):
@@ -43,8 +45,15 @@ def test_an_agent_that_is_killed_for_memory_is_reported(skiff):
     skiff.up("box", "--memory", "24Mi")
     # Files in a memory file system are freed only with the container. Each of these commands takes what is left, and the kernel
     # kills it for that. When nothing is left, a request of the agent is the next to take memory.
-    fill = ["sh", "-c", "dd if=/dev/zero of=/dev/shm/$$ bs=1M count=40"]
-    seen = ended(skiff, "out_of_memory", meanwhile=lambda: skiff.start("exec", "box", "--", *fill).communicate(timeout=60) and None)
+    def fill():
+        process = skiff.start("exec", "box", "--", "sh", "-c", "dd if=/dev/zero of=/dev/shm/$$ bs=1M count=40")
+        try:
+            process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:  # the kernel looks for memory before it kills, and the agent answers nobody meanwhile
+            process.kill()
+            process.communicate()
+
+    seen = ended(skiff, "out_of_memory", meanwhile=fill)
     assert seen["state"] == "failed" and "OOMKilled" in seen["reason"], seen
     kept(skiff)
 
