@@ -116,6 +116,7 @@ constexpr auto kLauncherVariables = std::to_array<std::string_view>({"SKIFF_AGEN
                                                                      "SKIFF_SECCOMP",
                                                                      "SKIFF_SERVER",
                                                                      "SKIFF_SERVE_AUDIT_LOG",
+                                                                     "SKIFF_SERVE_CONSOLE",
                                                                      "SKIFF_SERVE_DOMAIN",
                                                                      "SKIFF_SERVE_LISTEN",
                                                                      "SKIFF_SERVE_SERVICE_ACCOUNTS",

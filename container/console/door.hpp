@@ -31,9 +31,7 @@ class Door {
   /// Spends the link and returns the field Set-Cookie. `unauthenticated` for a wrong secret, and for a second use.
   [[nodiscard]] Result<std::string> open(std::string_view secret);
 
-  /// `unauthenticated` unless the request shows a cookie of `open`; `origin_not_allowed` unless a script of the
-  /// console's own page has sent it. A document, a frame, a script or an image never counts: what a sandbox answers can
-  /// be read by the page, but never runs on the console's origin.
+  /// `unauthenticated` unless the request shows a cookie of `open`, and the error of `check_own_script`.
   [[nodiscard]] Result<> admit(const protocol::HttpRequest& request) const;
 
  private:

@@ -15,13 +15,13 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/deadline.hpp"
-#include "base/bytes/text.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "base/log/log.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/api/bodies.hpp"
 #include "container/serve/keys/credential.hpp"
+#include "container/serve/reached.hpp"
 #include "protocol/http/page.hpp"
 #include "protocol/http/traceparent.hpp"
 #include "protocol/service/body.hpp"
@@ -79,20 +79,10 @@ protocol::HttpResponse own_page() {
   return protocol::page_answer(200, page);
 }
 
-/// The address that the proxy in front of this server has named; empty without one.
-std::string_view forwarded_for(const protocol::HttpExchange& http, const ServiceOptions& options) {
-  // Some proxies extend the client's field, and others send a second one: in both cases the proxy's value is last.
-  std::string_view forwarded;
-  for (const auto& [name, value] : http.request().headers) {
-    if (protocol::same_text(name, "X-Forwarded-For")) forwarded = value;
-  }
-  return options.behind_proxy ? trimmed(forwarded.substr(forwarded.rfind(',') + 1)) : std::string_view{};
-}
-
-/// The source of a request, as far as the client cannot choose it.
-std::string source_of(const protocol::HttpExchange& http, const ServiceOptions& options) {
-  const std::string_view forwarded = forwarded_for(http, options);
-  return forwarded.empty() ? http.who() : "for " + std::string{forwarded};
+/// The end of a key, in milliseconds since 1970, that ends at this time at the latest.
+std::int64_t earlier_of(std::optional<std::int64_t> end_of_key, WallTime ends) {
+  const std::int64_t end = std::chrono::floor<std::chrono::milliseconds>(ends.time_since_epoch()).count();
+  return std::min(end_of_key.value_or(end), end);
 }
 
 GatewayOptions gateway_options(const ServiceOptions& options) {
@@ -100,6 +90,7 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
   wanted.name = new_id("serve-");
   wanted.behind_proxy = options.behind_proxy;
   wanted.for_own_pages = options.for_own_pages;
+  wanted.beside_own_page = options.beside_own_page;
   wanted.kept.all = std::min(wanted.kept.all, options.kept);
   return wanted;
 }
@@ -110,6 +101,7 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
 struct Service::Visit {
   Service& service;
   protocol::HttpExchange& http;
+  std::optional<OwnPage> page = {};  ///< the request is the own page's
   protocol::service::Match match = {};
   const Route* route = nullptr;                 ///< null: the request is passed on, or matches none
   std::optional<Destination> destination = {};  ///< the port to which it is passed on
@@ -175,7 +167,7 @@ struct Service::Front {
     visit->path = "gateway:" + std::to_string((*destination)->port);
     visit->sandbox = (*destination)->sandbox;
     visit->destination = std::move(**destination);
-    visit->destination->source = source_of(visit->http, service.options_);
+    visit->destination->source = source_of(visit->http, service.options_.behind_proxy);
     visit->face = visit->asks_e2b_agent() ? Face::e2b : Face::own;
   }
 
@@ -256,7 +248,7 @@ struct Service::Front {
                            .key = audited_key(visit.key_digest),
                            .tenant = visit.tenant,
                            .peer = http.peer(),
-                           .forwarded_for = forwarded_for(http, visit.service.options_),
+                           .forwarded_for = forwarded_for(http.request(), visit.service.options_.behind_proxy),
                            .method = http.request().method,
                            .route = visit.path,
                            .sandbox = visit.sandbox,
@@ -282,9 +274,10 @@ struct Service::Front {
     Service& service = visit->service;
     SKIFF_CO_TRY(auto presented, presented_key(visit->http.request().headers));
     if (presented.empty()) co_return fail(Errc::unauthenticated, "an API key is required: X-API-Key");
-    SKIFF_CO_TRY(visit->key,
-                 co_await service.keys_.find(std::move(presented), source_of(visit->http, service.options_)));
+    SKIFF_CO_TRY(visit->key, co_await service.keys_.find(std::move(presented),
+                                                         source_of(visit->http, service.options_.behind_proxy)));
     SKIFF_CO_TRY_VOID(visit->http.mark_authenticated({.who = visit->key.tenant, .part = visit->key.name}));
+    if (visit->page) visit->key.expires_ms = earlier_of(visit->key.expires_ms, visit->page->ends);
     visit->who = visit->key.name;
     visit->key_digest = visit->key.sha256;
     visit->tenant = visit->key.tenant;
@@ -322,11 +315,15 @@ struct Service::Front {
   static Task<Result<>> admit_to_sandbox(Visit* visit) {
     const Service& service = visit->service;
     const auto& request = visit->http.request();
-    const bool is_tls =
-        service.options_.behind_proxy ? request.headers.get("X-Forwarded-Proto") == "https" : visit->http.is_tls();
+    const bool is_tls = is_by_tls(visit->http, service.options_.behind_proxy);
     SKIFF_CO_TRY(visit->admitted, co_await visit->service.authorizer_.admit(&request, &*visit->destination, is_tls));
     protocol::Holder holder = place_holder(visit->admitted, *visit->destination);
-    visit->admitted.permission.subject = holder.part;
+    Permission& permission = visit->admitted.permission;
+    permission.subject = holder.part;
+    if (visit->page) {
+      permission.for_own_page = true;
+      permission.ends = std::min(permission.ends.value_or(WallTime::max()), visit->page->ends);
+    }
     SKIFF_CO_TRY_VOID(visit->http.mark_authenticated(std::move(holder)));
     visit->who = visit->admitted.who;
     visit->key_digest = visit->admitted.permission.giver.key;
@@ -359,8 +356,8 @@ struct Service::Front {
   }
 };
 
-Task<> Service::answer(protocol::HttpExchange& http) {
-  Visit visit{.service = *this, .http = http};
+Task<> Service::answer(protocol::HttpExchange& http, std::optional<OwnPage> page) {
+  Visit visit{.service = *this, .http = http, .page = page};
   if (options_.spans != nullptr) {
     const std::string_view parent = http.request().headers.get("traceparent");
     visit.span = options_.spans->begin(parent).begin("HTTP", SpanKind::server);

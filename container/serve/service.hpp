@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/async/fair_semaphore.hpp"
 #include "base/async/task.hpp"
 #include "base/async/timer.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "container/serve/audit.hpp"
 #include "container/serve/authorizer.hpp"
@@ -28,13 +30,19 @@
 namespace skiff::container::serve {
 
 struct ServiceOptions {
-  std::string domain = {};      ///< result of `parse_domain`; empty: sandboxes have no host names
-  bool is_local = false;        ///< the driver is local: sandboxes have the size of this machine
-  bool behind_proxy = false;    ///< see GatewayOptions
-  SpanExport* spans = nullptr;  ///< null: nothing is traced
-  AuditLog* audit = nullptr;    ///< null: there is no audit log
-  bool for_own_pages = false;   ///< see GatewayOptions
-  std::size_t kept = 1'000;     ///< most descriptors that are kept for the next requests to running sandboxes
+  std::string domain = {};       ///< result of `parse_domain`; empty: sandboxes have no host names
+  bool is_local = false;         ///< the driver is local: sandboxes have the size of this machine
+  bool behind_proxy = false;     ///< see GatewayOptions
+  SpanExport* spans = nullptr;   ///< null: nothing is traced
+  AuditLog* audit = nullptr;     ///< null: there is no audit log
+  bool for_own_pages = false;    ///< see GatewayOptions
+  bool beside_own_page = false;  ///< see GatewayOptions
+  std::size_t kept = 1'000;      ///< most descriptors that are kept for the next requests to running sandboxes
+};
+
+/// A request of this server's own page, which has shown a session of its key.
+struct OwnPage {
+  WallTime ends;  ///< the end of the session, and of what it has opened
 };
 
 /// The server: answers every request, both for the control of sandboxes and to a sandbox. Its only state are caches and
@@ -47,7 +55,7 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   /// Answers one request.
-  [[nodiscard]] Task<> answer(protocol::HttpExchange& http);
+  [[nodiscard]] Task<> answer(protocol::HttpExchange& http, std::optional<OwnPage> page = {});
 
   /// From now on the server begins no new work, and /readyz reports it.
   void drain();

@@ -40,11 +40,14 @@ ROWS = {
     "TokenReviews of unknown tokens": ["tests/container/serve/keys/account_cache_test.cpp:LetsNoStrangerKeepOthersOut"],
     "known tokens": ["tests/base/shares_test.cpp:LeaveSomeForTheNextHolder"],
     "signatures": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime", "tests/base/shares_test.cpp:LeaveSomeForTheNextHolder"],
+    "sign-ins at the console": [HERE + "test_serve_console.py:test_guesses_of_one_address_leave_room_for_another",
+                                "tests/container/console/session_door_test.cpp:LeavesRoomBesideASourceThatTriesKeys"],
     "logs": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime"],
 }
 
 # The objects and constants of the code that limit something, and the row they belong to.
 LIMITS = {
+    "container/console/session_door.hpp:signing_in_": "sign-ins at the console",
     "protocol/net/connections.hpp:slots_": "connections of the server",
     "protocol/net/connection_slots.hpp:by_holder_": "connections of the server",
     "protocol/net/receive_budget.hpp:by_holder_": "received bytes",
@@ -125,6 +128,8 @@ NOT_SHARED = {
     "container/serve/api/routes.cpp:kMostItems": ONE_REQUEST,
     "container/serve/gateway/preview.cpp:kMostEndDigits": ONE_REQUEST,
     "container/serve/gateway/preview.cpp:kMostCookies": ONE_REQUEST,
+    "container/console/guard.cpp:kMostTried": ONE_REQUEST,
+    "container/console/session_seal.cpp:kMostEndDigits": ONE_REQUEST,
     "runtime/api/paging.hpp:kMost": ONE_REQUEST,
     "protocol/net/client_hello.hpp:kMostBytes": ONE_CLIENT,
 }
@@ -143,7 +148,7 @@ KINDS = "Shares|ReceiveBudget|HeldAnswers|LargeBlocks|Semaphore|FairSemaphore|Co
 OBJECT = re.compile(rf"^ +(?:static |const |mutable |protocol::|skiff::|sessions::)*(?:{KINDS}) (\w+)\s*(?:\{{[^;]*\}})?;", re.M)
 CONSTANT = re.compile(r"constexpr [\w:<> ]+ (k(?:Most|AtOnce)\w*|k\w*AtOnce|kTransfers|kChannels)\b")
 SERVERS = ("protocol/net", "protocol/http", "protocol/http2", "protocol/websocket", "protocol/grpc", "protocol/service", "runtime",
-           "container/serve", "base")
+           "container/serve", "container/console", "base")
 
 
 def limits_in_the_code():

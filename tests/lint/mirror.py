@@ -44,6 +44,7 @@ TESTED_ELSEWHERE = {
     "container/cli/context.cpp": "tests/integration/cli/test_command_line.py drives it through the real binaries",
     "container/cli/commands/console.cpp": "tests/integration/cli/test_console.py drives it through the real binaries",
     "container/console/console.cpp": "tests/integration/cli/test_console.py drives it through the real binaries",
+    "container/console/served_console.cpp": "tests/integration/test_serve_console.py drives it through the real binaries",
     "container/console/own_host.cpp": "tests/integration/cli/test_console.py drives it through the real binaries",
     "container/console/page_files.cpp": "tests/clients/console uses the page in a browser",
     "container/cli/commands/mcp/own_sandbox.cpp": "tests/integration/test_box_changes.py drives it through the real binaries",

@@ -116,7 +116,7 @@ ARROWS = {
     "container/serve/e2b": (("container/net", "container/agent", "container/sandbox", "container/trace", "container/serve", "container/serve/fleet"), "the API of E2B's control"),
     "container/serve/gateway": (("container/agent", "container/agent/*", "container/trace"), "the way of requests to sandboxes: which is meant, previews in browsers, waking, passing on"),
     "container/drivers/serve": (("container/net", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/serve/api", "container/serve/fleet"), "the driver `serve`: sandboxes of a `skiff serve`, by its URL and an API key"),
-    "container/console": (("container/sandbox", "container/serve", "container/serve/*"), "`skiff console`: the page in a browser, its link and cookie, in front of a server of sandboxes"),
+    "container/console": (("container/sandbox", "container/serve", "container/serve/*"), "the page in a browser, by the link of `skiff console` or a session of `skiff serve`, in front of a server of sandboxes"),
     "container/cli": ((ALL,), "a run of the command line: its context, drivers, keys, signals, traces"),
     "container/cli/parse": ((ALL,), "words to a command with its flags: the table, completion, the file of settings"),
     "container/cli/flags": ((ALL,), "groups of flags that several commands have (rows alone; `sandbox/pod_options` parses the values)"),

@@ -22,11 +22,7 @@ namespace {
 class ConsoleCommand final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    if (!console::has_page()) {
-      co_return fail(Errc::not_supported,
-                     "this skiff was built without the console's page: `make console` builds the page with npm, and "
-                     "`make build` then takes it in");
-    }
+    if (!console::has_page()) co_return fail(Errc::not_supported, console::kNoPage);
     raise_open_files();
     context.set_serves_others();
     SKIFF_CO_TRY(auto driver, co_await context.driver());

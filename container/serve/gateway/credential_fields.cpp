@@ -31,14 +31,35 @@ std::string_view bare_part(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
+bool is_session(std::string_view cookie) {
+  const std::string_view name = bare_part(cookie.substr(0, cookie.find('=')));
+  return name == kSessionCookie || name == kSecureSessionCookie;
+}
+
 /// Removes only the credential's cookie: pages of other sandboxes below the domain can set cookies for all of them.
 std::string plain_cookies(std::string_view field) {
   std::string kept;
   for (const auto& part : std::views::split(field, ';')) {
     const std::string_view one = bare_part({part.begin(), part.end()});
-    if (!one.empty() && !shows_credential(one)) kept.append(kept.empty() ? "" : "; ").append(one);
+    if (!one.empty() && !is_session(one) && !shows_credential(one)) kept.append(kept.empty() ? "" : "; ").append(one);
   }
   return kept;
+}
+
+/// Browsers also send a cookie without a name, whose value then looks like a name and a value (RFC 6265bis, 5.6).
+void keep_session(protocol::Headers& answer) {
+  constexpr std::string_view kSetCookie = "Set-Cookie";
+  const auto names_session = [](std::string_view set) { return set.substr(0, set.find(';')).contains(kSessionCookie); };
+  std::vector<std::string> kept;
+  bool found = false;
+  for (const auto [name, value] : answer) {
+    if (!protocol::same_text(name, kSetCookie)) continue;
+    found = found || names_session(value);
+    if (!names_session(value)) kept.emplace_back(value);
+  }
+  if (!found) return;
+  answer.remove(kSetCookie);
+  for (const std::string& one : kept) answer.add(kSetCookie, one);
 }
 
 void remove_from_cookies(protocol::Headers& fields) {
@@ -76,6 +97,7 @@ void remove_credentials(protocol::Headers& fields, bool keeps_access_token) {
 }
 
 void keep_cookies_of_others(protocol::Headers& answer) {
+  keep_session(answer);
   if (!answer.contains(kClearSiteData)) return;
   std::string kept;
   const auto keep = [&kept](std::string_view what) { kept.append(kept.empty() ? "" : ", ").append(what); };
@@ -89,6 +111,13 @@ void keep_cookies_of_others(protocol::Headers& answer) {
   }
   answer.remove(kClearSiteData);
   if (!kept.empty()) answer.add(kClearSiteData, kept);
+}
+
+void keep_from_running(protocol::Headers& answer) {
+  keep_cookies_of_others(answer);
+  // A browser applies each of several policies.
+  answer.add("Content-Security-Policy", "sandbox");
+  answer.set("X-Content-Type-Options", "nosniff");
 }
 
 void keep_to_content(protocol::Headers& answer) {

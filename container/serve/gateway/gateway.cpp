@@ -142,6 +142,14 @@ bool may_be_repeated(const protocol::HttpRequest& request) {
          std::ranges::count(kIdempotent, std::string_view{request.method}) > 0;
 }
 
+/// A host that names a port is an origin of its own, and not that of this server's pages.
+void (*change_of_answers(const GatewayOptions& options, const Destination& destination,
+                         const Permission& permission))(Headers&) {
+  if (destination.by == NamedBy::host) return keep_cookies_of_others;
+  if (options.for_own_pages || permission.for_own_page) return keep_to_content;
+  return options.beside_own_page ? keep_from_running : keep_cookies_of_others;
+}
+
 /// Begins a span; empty where nothing is traced.
 Span begin_span(const TraceParent& at, std::string_view what, const Destination& destination, SpanKind kind) {
   if (!at) return {};
@@ -221,7 +229,7 @@ Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Destination destinati
                   .by_new_connection = request.headers.contains("Upgrade")};
   auto passed = co_await pass_by_kept_or_new(&passage);
   const bool is_asleep = !passed && passed.error().code == Errc::sandbox_not_running && http.status() == 0;
-  if (!is_asleep || options_.for_own_pages) co_return passed;
+  if (!is_asleep || options_.for_own_pages || passage.permission.for_own_page) co_return passed;
   auto woken = co_await wake(&passage);
   if (!woken) co_return woken;
   co_return co_await pass_by_kept_or_new(&passage);
@@ -337,9 +345,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
       .probe_idle = options_.probe_idle,
       .ends = ends,
       .large_blocks = &large_blocks_,
-      // A host that names a port is an origin of its own, and not that of this server's pages.
-      .change_answer =
-          options_.for_own_pages && passage->destination.by != NamedBy::host ? keep_to_content : keep_cookies_of_others,
+      .change_answer = change_of_answers(options_, passage->destination, passage->permission),
       .trailer_fields = [](Headers& trailers) { remove_credentials(trailers, false); },
       .upgraded = [this, ends, giver = passage->permission.giver](
                       protocol::Upgraded client,

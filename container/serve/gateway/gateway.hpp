@@ -68,6 +68,8 @@ struct Permission {
   std::vector<std::string> credential_fields = {};
   /// They replace the client's: the credential by which the server at the port knows it.
   protocol::Headers fields_behind = {};
+  /// The client is a page of this server's own origin, see GatewayOptions::for_own_pages.
+  bool for_own_page = false;
 };
 
 struct GatewayOptions {
@@ -83,6 +85,9 @@ struct GatewayOptions {
   /// The clients are pages of this server's own origin. Their requests start no stopped sandbox, and an answer of a
   /// sandbox sets no cookies of that origin and clears nothing of it. Hosts that name a port are other origins.
   bool for_own_pages = false;
+  /// This server's own origin has a page, and other clients, too: what a sandbox answers there never runs as a document
+  /// of that origin. Hosts that name a port are other origins.
+  bool beside_own_page = false;
   std::chrono::milliseconds connect_time{10'000};
   /// Longest time from the end of a request to the head of its answer, and for a reader of an upgraded connection that
   /// takes no bytes.

@@ -76,9 +76,10 @@ Task<Result<std::set<std::string>>> KeyCache::tenants() {
 
 Task<bool> KeyCache::holds(ApiKey key) {
   const WallTime now = wall_now();
-  if (key.name.starts_with(kAccountPrefix)) co_return !key.has_ended(now);
+  if (key.has_ended(now)) co_return false;
+  if (key.name.starts_with(kAccountPrefix)) co_return true;
   auto ring = co_await current();
-  if (!ring) co_return !key.has_ended(now);
+  if (!ring) co_return true;
   co_return std::ranges::any_of((*ring)->keys,
                                 [&](const ApiKey& one) { return one.sha256 == key.sha256 && !one.has_ended(now); });
 }

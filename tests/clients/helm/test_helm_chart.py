@@ -161,14 +161,14 @@ def test_the_servers_pods_are_scheduled_and_described_as_values_say(with_values)
     spread = {"maxSkew": 2, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"}
     found = with_values(nodeSelector={"pool": "infra"}, tolerations=[toleration], affinity=affinity, priorityClassName="high",
                         topologySpreadConstraints=[spread], resources={"requests": {"cpu": 2}}, env=[{"name": "TZ", "value": "UTC"}],
-                        auditLog=True, labels={"team": "a"}, annotations={"owner": "b"}, podLabels={"mesh": "c"}, podAnnotations={"scan": "d"})
+                        auditLog=True, console=True, behindProxy=True, labels={"team": "a"}, annotations={"owner": "b"}, podLabels={"mesh": "c"}, podAnnotations={"scan": "d"})
     metadata, spec, container = server_pod(found)
     assert (spec["nodeSelector"], spec["tolerations"], spec["affinity"]) == ({"pool": "infra"}, [toleration], affinity)
     assert spec["priorityClassName"] == "high"
     own = {"app.kubernetes.io/name": "skiff-serve"}
     assert spec["topologySpreadConstraints"] == [{**spread, "labelSelector": {"matchLabels": own}}]
     assert container["resources"]["requests"]["cpu"] == 2 and {"name": "TZ", "value": "UTC"} in container["env"]
-    assert "--audit-log=-" in container["args"]
+    assert {"--audit-log=-", "--console"} < set(container["args"])
     assert metadata == {"labels": {**own, "mesh": "c", "team": "a"}, "annotations": {"scan": "d", "owner": "b"}}
     for key, one in found.items():
         assert one["metadata"]["labels"]["team"] == "a" and one["metadata"]["annotations"]["owner"] == "b", key

@@ -1,4 +1,5 @@
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,6 +19,8 @@
 #include "container/cli/key_stores.hpp"
 #include "container/cli/output/output.hpp"
 #include "container/cli/server_signals.hpp"
+#include "container/console/page_files.hpp"
+#include "container/console/served_console.hpp"
 #include "container/kube/objects/yaml.hpp"
 #include "container/net/proxy.hpp"
 #include "container/net/resolver.hpp"
@@ -66,6 +69,12 @@ class Serve final : public Invocation {
          .value = "",
          .group = "",
          .help = "Also accept tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
+        {.flag = "console",
+         .environment = "SKIFF_SERVE_CONSOLE",
+         .target = setting::Switch{&console_},
+         .value = "",
+         .group = "",
+         .help = "Also serve the console, a page for browsers, to holders of an API key; needs https, or loopback."},
         {.flag = "audit-log",
          .environment = "SKIFF_SERVE_AUDIT_LOG",
          .target = setting::Text{&audit_log_},
@@ -89,6 +98,9 @@ class Serve final : public Invocation {
     if (dev_ && domain_.empty()) domain_ = kDevDomain;
     if (!domain_.empty()) {
       SKIFF_CO_TRY(domain, serve::parse_domain(domain_));
+    }
+    if (console_ && !console::has_page()) {
+      co_return fail(Errc::not_supported, console::kNoPage, "--console");
     }
     context.set_serves_others();
     SKIFF_CO_TRY(auto driver, co_await context.driver());
@@ -129,8 +141,12 @@ class Serve final : public Invocation {
                             .behind_proxy = behind_proxy_,
                             .spans = spans.get(),
                             .audit = audit.get(),
+                            .beside_own_page = console_,
                             .kept = most_open_files() / 8}};
     if (accounts) service.keys().accept(&*accounts);
+    console::ServedConsole console{&service};
+    std::function<Task<>(protocol::HttpExchange&)> front;
+    if (console_) front = [&console](protocol::HttpExchange& http) { return console.answer(http); };
     ServerSignals signals{context, audit.get()};
     std::optional<DevKey> dev_key;
     if (dev_) {
@@ -143,7 +159,7 @@ class Serve final : public Invocation {
     try {
       if (served) {
         served = co_await serve::serve_until(signals.asked(), &service, std::move(listeners),
-                                             {.slots = slots, .drain_time = drain_});
+                                             {.slots = slots, .drain_time = drain_, .front = std::move(front)});
       }
     } catch (...) {
       failure = std::current_exception();
@@ -229,6 +245,7 @@ class Serve final : public Invocation {
   std::chrono::milliseconds drain_{30'000};
   bool behind_proxy_ = false;
   bool dev_ = false;
+  bool console_ = false;
   bool service_accounts_ = false;
 };
 

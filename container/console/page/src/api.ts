@@ -39,6 +39,8 @@ export class Refusal extends Error {
     readonly code: string,
     message: string,
     readonly status = 0,
+    /** The session is over, and this server has a form that begins another one. */
+    readonly canSignIn = false,
   ) {
     super(message);
   }
@@ -52,15 +54,19 @@ function sentence(text: string): string {
 }
 
 /** The refusal that an answer with this status and body is; status 0: there was no answer. */
-export function refusalOf(status: number, body: string): Refusal {
+export function refusalOf(status: number, body: string, canSignIn = false): Refusal {
   if (status === 0) return new Refusal("unreachable", UNREACHABLE);
   try {
     const problem = JSON.parse(body) as { code?: string; detail?: string; title?: string };
-    return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), status);
+    return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), status, canSignIn);
   } catch {
     return new Refusal("unknown", `The answer has the status ${status}.`, status);
   }
 }
+
+export const SIGN_IN = "/sign-in";
+/** The server's own answer names the form; in those of sandboxes it removes this field. */
+const namesForm = (answer: Response) => answer.headers.get("Link")?.includes('rel="sign-in"') ?? false;
 
 export const LIST_EVENTS = "/v1/events";
 /** The window's event when another request is refused with 401: the list tells whether the session is over. */
@@ -95,7 +101,7 @@ export async function ask(
   }
   // A stream that is open does not notice that the session is over.
   if (answer.status === 401 && path !== LIST_EVENTS) dispatchEvent(new Event(UNAUTHENTICATED));
-  if (!answer.ok) throw refusalOf(answer.status, await answer.text().catch(() => ""));
+  if (!answer.ok) throw refusalOf(answer.status, await answer.text().catch(() => ""), namesForm(answer));
   return answer;
 }
 
@@ -111,6 +117,25 @@ export const extendSandbox = (id: string, ttl: number) => ask("POST", `${sandbox
 /** Removes the sandbox that was shown, and not a later one of its name. */
 export const removeSandbox = (one: Sandbox) =>
   ask("DELETE", sandboxPath(one.id) + (one.uid ? `?uid=${encodeURIComponent(one.uid)}` : ""));
+
+export interface Me {
+  /** Of the API key; empty for the key of `skiff console`. */
+  name: string;
+  tenant: string;
+}
+
+export async function readMe(): Promise<Me> {
+  return (await (await ask("GET", "/v1/me")).json()) as Me;
+}
+
+/** Tells the other tabs of this page that somebody has signed in or out. */
+export const sessionNews = new BroadcastChannel("skiff session");
+
+/** Removes the session from this browser. */
+export async function signOut(): Promise<void> {
+  await ask("POST", "/sign-out");
+  sessionNews.postMessage("out");
+}
 
 export async function listCommands(sandbox: string): Promise<Command[]> {
   const all: Command[] = [];

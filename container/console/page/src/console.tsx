@@ -5,6 +5,7 @@ import { List } from "./list";
 import { Line, Notice, Trouble } from "./messages";
 import { SandboxPage, type View, viewOf } from "./sandbox_page";
 import { useSandboxes } from "./sandboxes";
+import { SignIn, Who } from "./session";
 
 interface Place {
   sandbox?: string;
@@ -58,12 +59,14 @@ function Page() {
             All sandboxes
           </a>
         )}
+        <Who />
       </header>
-      {stale?.status === 401 ? (
+      {stale?.canSignIn && <SignIn hasContent={sandboxes.all !== undefined} />}
+      {stale?.status === 401 && !stale.canSignIn ? (
         <NoSession />
       ) : (
         <>
-          {stale && <Trouble text={`${stale.message} This page tries again.`} />}
+          {stale && !stale.canSignIn && <Trouble text={`${stale.message} This page tries again.`} />}
           {refused && <Trouble text={refused} onClose={sandboxes.forget} />}
           {place.sandbox ? (
             <SandboxPage key={place.sandbox} id={place.sandbox} view={place.view} sandboxes={sandboxes} />

@@ -115,7 +115,8 @@ export class CommandOutput {
       command = await showCommand(this.sandbox, this.id, AbortSignal.any([this.gone.signal, AbortSignal.timeout(10_000)]));
     } catch (error) {
       if (this.closed) return;
-      const refused = error instanceof Refusal && error.status >= 400 && error.status < 500;
+      // After another sign-in the output goes on.
+      const refused = error instanceof Refusal && error.status >= 400 && error.status < 500 && !error.canSignIn;
       if (refused) this.reader.failed(error);
       else this.lost();
       return;

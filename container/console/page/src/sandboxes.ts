@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { extendSandbox, Refusal, refusalOf, removeSandbox, type Sandbox, startSandbox, stopSandbox, UNAUTHENTICATED } from "./api";
+import { extendSandbox, Refusal, refusalOf, removeSandbox, type Sandbox, sessionNews, startSandbox, stopSandbox, UNAUTHENTICATED } from "./api";
 import { listEvents, ListedSandboxes, type ListEvent } from "./list_events";
 
 export type Deed = "stop" | "start" | "extend" | "remove";
@@ -76,12 +76,14 @@ export function useSandboxes(): Sandboxes {
     };
     document.addEventListener("visibilitychange", shown);
     addEventListener(UNAUTHENTICATED, shown);
+    sessionNews.addEventListener("message", shown);
     if (!document.hidden) void follow();
     return () => {
       clearTimeout(timer);
       gone.abort();
       document.removeEventListener("visibilitychange", shown);
       removeEventListener(UNAUTHENTICATED, shown);
+      sessionNews.removeEventListener("message", shown);
     };
   }, []);
 

@@ -52,6 +52,39 @@ TEST(CredentialFields, GoAndOthersStay) {
   EXPECT_FALSE(fields.contains("X_Access_Token"));
 }
 
+TEST(CredentialFields, OfThePagesSessionReachNobody) {
+  protocol::Headers fields{{"Cookie", "a=1; skiff-session=s;__Host-skiff-session=s; skiff-sessions=2"},
+                           {"Cookie", "skiff-session=s"}};
+  remove_credentials(fields, true);
+  EXPECT_EQ(fields.count("Cookie"), 1);
+  EXPECT_EQ(fields.get("Cookie"), "a=1; skiff-sessions=2");
+}
+
+TEST(CredentialFields, OfThePagesSessionAreSetByNobody) {
+  protocol::Headers answer{{"Set-Cookie", "own=1; Path=/"},
+                           {"set-cookie", "skiff-session=x"},
+                           {"Set-Cookie", "__Host-skiff-session=x; Secure"},
+                           {"Set-Cookie", "=skiff-session=x"},
+                           {"Set-Cookie", " skiff-session =x"},
+                           {"Set-Cookie", "two=2"}};
+  keep_cookies_of_others(answer);
+  EXPECT_EQ(answer.count("Set-Cookie"), 2);
+  EXPECT_EQ(answer.get("Set-Cookie"), "own=1; Path=/");
+}
+
+TEST(CredentialFields, OfADocumentBesideAPageLetNothingRun) {
+  protocol::Headers answer{{"Content-Security-Policy", "default-src *"},
+                           {"X-Content-Type-Options", "no"},
+                           {"Set-Cookie", "skiff-session=x"},
+                           {"Location", "/elsewhere"}};
+  keep_from_running(answer);
+  EXPECT_EQ(answer.count("Content-Security-Policy"), 2);
+  EXPECT_EQ(answer[answer.size() - 2].value, "sandbox");
+  EXPECT_EQ(answer.get("X-Content-Type-Options"), "nosniff");
+  EXPECT_FALSE(answer.contains("Set-Cookie"));
+  EXPECT_EQ(answer.get("Location"), "/elsewhere");
+}
+
 TEST(CredentialFields, OfCookiesOneAloneGoes) {
   protocol::Headers fields{{"Cookie", "a=1; x=" + kShownKey + ";b=2"}, {"cookie", "y=" + kShownKey}, {"Cookie", "c=3"}};
   remove_credentials(fields, false);

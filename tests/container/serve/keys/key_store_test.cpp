@@ -155,6 +155,21 @@ CO_TEST(KeyCache, GoesOnWithWhatItKnowsWhileAHostIsSilent) {
   co_await cache.stop();
 }
 
+CO_TEST(KeyCache, HoldsNoKeyLongerThanTheCallerMay) {
+  CountingStore store;
+  KeyCache cache{&store};
+  ApiKey key{.name = "k",
+             .sha256 = sha256_hex("key"),
+             .tenant = "t",
+             .scopes = {KeyScope::use},
+             .created_at = {},
+             .expires_ms = {}};
+  store.ring.keys = {key};
+  EXPECT_TRUE(co_await cache.holds(key));
+  key.expires_ms = 1;
+  EXPECT_FALSE(co_await cache.holds(key)) << "as for a session of the page, which ends before its key";
+}
+
 CO_TEST(KeyCache, FailsWhereThereNeverWasAnAnswer) {
   CountingStore store;
   store.is_away = true;
