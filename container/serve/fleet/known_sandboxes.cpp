@@ -57,6 +57,15 @@ void KnownSandboxes::forget(const std::string& tenant, const std::string& id) {
   absent_.erase({tenant, id});
 }
 
+void KnownSandboxes::drop_ended() {
+  for (int times = 0; times < kExaminedAtOnce && !known_.empty(); ++times) {
+    auto next = known_.upper_bound(examined_);
+    if (next == known_.end()) next = known_.begin();
+    examined_ = next->first;
+    if (next->second->freshness && !next->second->freshness->holds()) known_.erase(next);
+  }
+}
+
 void KnownSandboxes::make_room() {
   if (known_.size() < most_) return;
   known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second->used_at; }));
@@ -128,6 +137,7 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look_at_any
   // An agent that accepted the key of a token accepts it as long as it runs.
   if (before && before->run == known->run) known->ways = before->ways;
   if (changes == changes_) {
+    drop_ended();
     make_room();
     known_.insert_or_assign(std::move(which), known);
   }

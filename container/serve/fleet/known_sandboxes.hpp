@@ -35,6 +35,8 @@ class KnownSandboxes {
   static constexpr std::chrono::milliseconds kFirstPatience{15'000};
   /// Most sandboxes: the most recently used ones are kept. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
+  /// How many are examined when one is added: more than one, so that those that have ended become fewer.
+  static constexpr int kExaminedAtOnce = 2;
   /// Absent sandboxes that are remembered for `kFresh`: a stranger's signature is compared with those of all tenants.
   static constexpr std::size_t kMostAbsent = 10'000;
   /// Most endpoints of one sandbox: they differ in their tokens' subjects, scopes and ends.
@@ -96,6 +98,8 @@ class KnownSandboxes {
   void note_absent(Which which);
   /// True if the known data may still be used, because this process has not changed the sandbox.
   [[nodiscard]] bool goes_on(const Which& which, const std::shared_ptr<Known>& before) const;
+  /// Drops those among the next few whose freshness holds no longer: nobody may ask for them again.
+  void drop_ended();
   void make_room();
 
   Fleet* fleet_;
@@ -103,6 +107,7 @@ class KnownSandboxes {
   std::map<Which, std::shared_ptr<Known>> known_;
   std::map<Which, SteadyTime> absent_;  ///< when it was looked for
   std::uint64_t changes_ = 0;           ///< number of reported changes
+  Which examined_;                      ///< by `drop_ended`, the last one
 };
 
 }  // namespace skiff::container::serve

@@ -249,6 +249,19 @@ CO_TEST(KnownSandboxes, AreNotKeptWhenTheyChangeMeanwhile) {
   EXPECT_EQ(co_await KnownFixture::token(&all, kADay), "sandbox_not_found");
 }
 
+CO_TEST(KnownSandboxes, ThatEndElsewhereDoNotPileUp) {
+  KnownFixture all;
+  for (int times = 0; times < 200; ++times) {
+    // Another process makes and removes it.
+    const std::string id = "passing-" + std::to_string(times * 7919 % 200);
+    all.hosted.put(id, "a");
+    EXPECT_EQ(co_await KnownFixture::nonce(&all, id), "there");
+    all.hosted.boxes.erase(id);
+    all.hosted.tell();
+  }
+  EXPECT_LE(all.known.size(), 2u);
+}
+
 CO_TEST(KnownSandboxes, AreNotMoreThanTheirLimit) {
   KnownFixture all;
   for (std::size_t i = 0; i < KnownSandboxes::kMost + 10; ++i) {
