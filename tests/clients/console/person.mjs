@@ -143,8 +143,13 @@ export const editor = (page, name) => page.getByRole('textbox', { name, exact: t
 /** Its lines, as they are shown. */
 export const linesOf = one => one.evaluate(element => [...element.querySelectorAll('.cm-line')].map(line => line.textContent).join('\n'))
 /** Waits until it shows this text. */
-export const holds = async (one, text) => one.page().waitForFunction(
-  ([element, wanted]) => [...element.querySelectorAll('.cm-line')].map(line => line.textContent).join('\n') === wanted, [await one.elementHandle(), text])
+export async function holds(one, text) {
+  const element = await one.elementHandle()
+  await one.page().waitForFunction(
+    ([shown, wanted]) => [...shown.querySelectorAll('.cm-line')].map(line => line.textContent).join('\n') === wanted, [element, text])
+  // A handle keeps the whole document in memory.
+  await element.dispose()
+}
 /** Writes this instead of all that is there. */
 export async function rewrite(page, one, text) {
   await one.focus()

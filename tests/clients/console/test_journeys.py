@@ -19,6 +19,8 @@ from consoles import Console
 HERE = pathlib.Path(__file__).resolve().parent
 JOURNEYS = [name for file in sorted((HERE / "journeys").glob("*.mjs")) if file.stem != "keys" for name in re.findall(r"^  async (\w+)\(", file.read_text(), re.M)]
 LONGEST = 150  # seconds of a journey
+# The run that looks for leaks lasts so many minutes at night.
+MINUTES = float(os.environ.get("MINUTES", 10)) if os.environ.get("SKIFF_NIGHTLY") else 0
 
 pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium: run .ci/setup --clients")
 
@@ -31,7 +33,7 @@ class Browser:
         self.process = None
 
     def start(self):
-        chosen = {name: os.environ[name] for name in ("PATIENCE", "PICTURES", "SKIFF_NIGHTLY") if name in os.environ}
+        chosen = {name: os.environ[name] for name in ("PATIENCE", "PICTURES", "SKIFF_NIGHTLY", "MINUTES", "SAMPLES") if name in os.environ}
         self.errors = open(self.home / "stderr", "a+b")
         self.process = subprocess.Popen(
             [installed.node(), HERE / "journeys.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=self.home,
@@ -46,7 +48,7 @@ class Browser:
         self.process.stdin.flush()
         with selectors.DefaultSelector() as waiting:
             waiting.register(self.process.stdout, selectors.EVENT_READ)
-            line = self.process.stdout.readline() if waiting.select(LONGEST) else b""
+            line = self.process.stdout.readline() if waiting.select(LONGEST + 60 * MINUTES) else b""
         if not line:
             self.errors.seek(0)
             told = self.errors.read()[-4000:].decode(errors="replace")

@@ -28,6 +28,9 @@ function remember(key: string, measured: Measured): Point[] {
   const point = { at, worked: measured.cpu.used_ms, memory: measured.memory.used_bytes, processes: measured.pids.used };
   const points = [...(histories.get(key) ?? []).filter((one) => one.at > at - SHOWN), point];
   histories.set(key, points);
+  for (const [other, measuredThere] of histories) {
+    if (measuredThere.at(-1)!.at <= at - SHOWN) histories.delete(other);
+  }
   return points;
 }
 
