@@ -40,6 +40,15 @@ export const report = text => here.said.push(text)
 
 export const up = (name, ...words) => skiff('up', name, '-q', ...words)
 
+/** A port of this machine on which nothing listens. */
+export async function freePort() {
+  const free = net.createServer()
+  await new Promise(resolve => free.listen(0, '127.0.0.1', resolve))
+  const { port } = free.address()
+  await new Promise(resolve => free.close(resolve))
+  return port
+}
+
 /** A way to the console on a port of its own, which can be cut. */
 export async function tunnel() {
   const open = new Set()

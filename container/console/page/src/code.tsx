@@ -15,6 +15,11 @@ const isDark = matchMedia("(prefers-color-scheme: dark)");
 /** A difference is found in so many milliseconds, or told roughly. */
 const LONGEST_COMPARISON = 300;
 
+/** A line of a text, from 1, for a person who goes on there. */
+export interface Line {
+  line: number;
+}
+
 interface CodeProps {
   label: string;
   /** The name of the file tells the language. */
@@ -24,8 +29,10 @@ interface CodeProps {
   readOnly?: boolean;
   /** Shows how the text differs from this one. */
   against?: string | undefined;
-  /** The line to show, from 1. */
-  line?: number | undefined;
+  /** The keyboard goes on at the first difference. */
+  entersDifference?: boolean;
+  /** The line to go to. Another object goes there again. */
+  at?: Line | undefined;
   /** The id of an element that tells more. */
   describedBy?: string;
   onChange?: (text: string) => void;
@@ -80,7 +87,7 @@ function difference(original: string, readOnly: boolean): Extension {
 
 /** Text with the colours of its language, which can be edited. Escape and then Tab leaves it. */
 export function Code(props: CodeProps) {
-  const { label, name, given, readOnly = false, against, line, describedBy } = props;
+  const { label, name, given, readOnly = false, against, at, describedBy } = props;
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef<EditorView>(undefined);
   const compared = useRef(new Compartment());
@@ -158,15 +165,19 @@ export function Code(props: CodeProps) {
     if (against === undefined) return;
     view.dispatch({ effects: compared.current.reconfigure(difference(against, readOnly)) });
     const first = getChunks(view.state)?.chunks[0];
-    if (first) view.dispatch({ effects: EditorView.scrollIntoView(Math.min(first.fromB, view.state.doc.length), { y: "center" }) });
+    if (!first) return;
+    const from = Math.min(first.fromB, view.state.doc.length);
+    view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+    // F7 goes on from here.
+    if (latest.current.entersDifference) view.focus();
   }, [against, name, label, readOnly]);
   useEffect(() => {
     const view = shown.current;
-    if (!view || line === undefined) return;
-    const { from, to } = view.state.doc.line(Math.min(Math.max(1, line), view.state.doc.lines));
+    if (!view || !at) return;
+    const { from, to } = view.state.doc.line(Math.min(Math.max(1, at.line), view.state.doc.lines));
     view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     view.focus();
-  }, [line, name]);
+  }, [at, name]);
 
   return <div class="code" ref={place} />;
 }

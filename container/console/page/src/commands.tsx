@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import {
   answerCommand,
@@ -37,6 +37,12 @@ export function howItEnded(command: Command): string {
   return cause ? `${how}, ${cause}` : how;
 }
 
+/** Its class. */
+function outcomeOf(command: Command): "running" | "good" | "failed" {
+  if (command.state !== "ended") return "running";
+  return command.exit_code === 0 && !command.signal ? "good" : "failed";
+}
+
 const lineOf = (command: Command) => command.command ?? (command.argv ?? []).join(" ");
 
 /** The newest first. Whether a command waits for input is told of one at a time, so the newest ones are looked at. */
@@ -48,7 +54,12 @@ async function commandsOf(sandbox: string): Promise<Command[]> {
   return found.map((one) => looked.find(({ id }) => id === one.id) ?? one);
 }
 
-function Answer({ sandbox, id }: { sandbox: string; id: string }) {
+/** `focuses`: the person has just chosen the command, and goes on here. */
+function Answer({ sandbox, id, focuses }: { sandbox: string; id: string; focuses: boolean }) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (focuses) input.current?.focus();
+  }, []);
   const [text, setText] = useState("");
   const [isSending, setIsSending] = useState(false);
   const [trouble, setTrouble] = useState<string>();
@@ -67,7 +78,7 @@ function Answer({ sandbox, id }: { sandbox: string; id: string }) {
   return (
     <form class="answer" onSubmit={(event) => void send(event)}>
       <label for="answer">It waits for input</label>
-      <input id="answer" autocomplete="off" spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <input id="answer" ref={input} autocomplete="off" spellcheck={false} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       <button class="main" disabled={isSending}>
         {isSending ? "Sending…" : "Send line"}
       </button>
@@ -97,6 +108,10 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
   const [isKilling, setIsKilling] = useState(false);
   const [killed, setKilled] = useState<{ ended: Process[]; left: Process[] }>();
   const [trouble, setTrouble] = useState<string>();
+  const isNew = useRef(true);
+  useEffect(() => {
+    isNew.current = false;
+  }, []);
   const runs = command.state !== "ended";
   const kill = async () => {
     setIsKilling(true);
@@ -131,7 +146,7 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
         </p>
       )}
       {trouble && <Trouble text={trouble} onClose={() => setTrouble(undefined)} />}
-      {runs && command.hints?.waiting_for_input && command.stdin.open && <Answer key={command.id} sandbox={sandbox} id={command.id} />}
+      {runs && command.hints?.waiting_for_input && command.stdin.open && <Answer key={command.id} sandbox={sandbox} id={command.id} focuses={isNew.current} />}
       <div class="panel">
         <Screen key={command.id} sandbox={sandbox} command={command.id} label={`Output of ${lineOf(command)}`} readOnly onEnd={onLook} />
       </div>
@@ -166,7 +181,7 @@ export function Commands({ sandbox }: { sandbox: string }) {
               <button aria-pressed={one.id === shown} onClick={() => setShown(one.id)}>
                 <code>{lineOf(one)}</code>
                 <small>
-                  {one.state === "ended" ? howItEnded(one) : "running"}
+                  <span class={`outcome ${outcomeOf(one)}`}>{one.state === "ended" ? howItEnded(one) : "running"}</span>
                   {one.hints?.waiting_for_input && one.state !== "ended" && <span class="badge">waiting for input</span>}
                   {` · ${age(one.started_at, now)} ago`}
                 </small>

@@ -35,6 +35,26 @@ export function RemoveDialog({ name, onRemove, onClose }: { name: string; onRemo
   );
 }
 
+export function CloseDialog({ title, onCloseTerminal, onClose }: { title: string; onCloseTerminal: () => void; onClose: () => void }) {
+  return (
+    <Dialog title="Close this terminal?" onClose={onClose}>
+      <p>This ends {title}, and everything that runs in it.</p>
+      <div class="choices">
+        <button onClick={close}>Cancel</button>
+        <button
+          class="danger"
+          onClick={(event) => {
+            onCloseTerminal();
+            close(event);
+          }}
+        >
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
 const LEASES: [string, number][] = [
   ["15 minutes", 900_000],
   ["1 hour", 3_600_000],

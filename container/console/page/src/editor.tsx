@@ -1,4 +1,6 @@
-import { Code } from "./code";
+import { useEffect } from "preact/hooks";
+
+import { Code, type Line } from "./code";
 import { lastName, shownPath } from "./files_api";
 import { Trouble } from "./messages";
 import { type EditedFile, useEditedFile } from "./text_file";
@@ -6,8 +8,7 @@ import { type EditedFile, useEditedFile } from "./text_file";
 interface EditorProps {
   sandbox: string;
   place: string;
-  /** The line to show, from 1. */
-  line: number | undefined;
+  at: Line | undefined;
   /** It changes when the file may have changed. */
   turn: number;
   onSaved: () => void;
@@ -66,9 +67,19 @@ function Buttons({ file }: { file: EditedFile }) {
 }
 
 /** A text file. It is saved only over the text that was read; otherwise both texts are shown. */
-export function Editor({ sandbox, place, line, turn, onSaved }: EditorProps) {
+export function Editor({ sandbox, place, at, turn, onSaved }: EditorProps) {
   const file = useEditedFile(sandbox, place, turn, onSaved);
-  const { read, theirs } = file;
+  const { read, theirs, save } = file;
+  useEffect(() => {
+    // Elsewhere in the view the browser would save the page.
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.defaultPrevented) return;
+      event.preventDefault();
+      save();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [save]);
   if (read === undefined) {
     if (file.trouble) return <Trouble text={file.trouble} />;
     return (
@@ -96,7 +107,8 @@ export function Editor({ sandbox, place, line, turn, onSaved }: EditorProps) {
             given={file.given}
             readOnly={read.mixed}
             against={file.against}
-            line={line}
+            entersDifference={theirs === undefined}
+            at={at}
             describedBy="editor-keys"
             onChange={file.change}
             onSave={file.save}

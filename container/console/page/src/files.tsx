@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import type { Line } from "./code";
 import { Editor } from "./editor";
 import { encodePath, type Entry, lastName, shownPath } from "./files_api";
 import { Grep } from "./grep";
@@ -44,13 +45,31 @@ function useChanges(sandbox: string, onChanged: (places: ReadonlySet<string>) =>
   return live;
 }
 
-/** The files of a sandbox's default session. */
-export function Files({ sandbox }: { sandbox: string }) {
-  const tree = useTree(sandbox);
+interface Shown {
+  place: string;
+  type: string;
+  /** Where to go on, if a person has asked for it. */
+  at?: Line;
+}
+
+/** How a person left the view of a sandbox, by `uid`: it is found again like that. */
+const left = new Map<string, { directory: string; file: Shown | undefined; open: ReadonlySet<string> }>();
+const MOST_LEFT = 50;
+
+function leave(uid: string, values: { directory?: string; file?: Shown | undefined; open?: ReadonlySet<string> }): void {
+  const before = left.get(uid) ?? { directory: "", file: undefined, open: new Set([""]) };
+  left.delete(uid);
+  left.set(uid, { ...before, ...values });
+  for (const oldest of left.keys()) if (left.size > MOST_LEFT) left.delete(oldest);
+}
+
+/** The files of a sandbox's default session. `uid` tells sandboxes of one name apart. */
+export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
+  const tree = useTree(sandbox, left.get(uid)?.open, (open) => leave(uid, { open }));
   const transfers = useTransfers(sandbox, tree.refresh);
   /** Where uploads go, and below which the search looks. */
-  const [directory, setDirectory] = useState("");
-  const [file, setFile] = useState<{ place: string; type: string; line?: number }>();
+  const [directory, setDirectory] = useState(left.get(uid)?.directory ?? "");
+  const [file, setFile] = useState(left.get(uid)?.file);
   const [isOver, setIsOver] = useState(false);
   const [makes, setMakes] = useState(false);
   const [trouble, setTrouble] = useState<string>();
@@ -76,10 +95,19 @@ export function Files({ sandbox }: { sandbox: string }) {
     if (file && element && element.getBoundingClientRect().top > innerHeight / 2) element.scrollIntoView();
   }, [file?.place]);
 
+  useEffect(() => {
+    // The person does not go on there by coming back.
+    leave(uid, { directory, file: file && { place: file.place, type: file.type } });
+  }, [directory, file]);
+
+  const show = (one: Shown) => {
+    setFile(one);
+    tree.reveal(one.place);
+  };
   const choose = (entry: Entry) => {
     if (entry.type === "directory") return setDirectory(entry.place);
     setDirectory(directoryOf(entry.place));
-    setFile({ place: entry.place, type: entry.type });
+    show({ place: entry.place, type: entry.type });
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -134,7 +162,8 @@ export function Files({ sandbox }: { sandbox: string }) {
             onClose={() => setMakes(false)}
             onMade={(place) => {
               setMakes(false);
-              setFile({ place, type: "file" });
+              setDirectory(directoryOf(place));
+              show({ place, type: "file", at: { line: 1 } });
               tree.refresh();
             }}
           />
@@ -144,25 +173,28 @@ export function Files({ sandbox }: { sandbox: string }) {
           <p class="where">
             Not saved:{" "}
             {others.map((place) => (
-              <button key={place} class="quiet" onClick={() => setFile({ place, type: "file" })}>
+              <button key={place} class="quiet" onClick={() => show({ place, type: "file" })}>
                 {shownPath(place)}
               </button>
             ))}
           </p>
         )}
         <TreeView tree={tree} chosen={file?.place ?? directory} onChoose={choose} />
-        <Grep sandbox={sandbox} directory={directory} onOpen={({ place, line }) => setFile({ place, type: "file", line })} />
+        <Grep sandbox={sandbox} directory={directory} onOpen={({ place, line }) => show({ place, type: "file", at: { line } })} />
       </div>
       <div class="file" ref={shownFile}>
         {!file && <p class="faint">Choose a file to see and edit it, or make a new one.</p>}
         {file && (
           <>
             <div class="bar">
-              <h2>{shownPath(lastName(file.place))}</h2>
+              <h2>
+                {directoryOf(file.place) && <span class="faint">{shownPath(directoryOf(file.place))}/</span>}
+                {shownPath(lastName(file.place))}
+              </h2>
               <button onClick={() => transfers.download(file.place, false)}>Download</button>
             </div>
             {file.type === "file" || file.type === "symlink" ? (
-              <Editor key={file.place} sandbox={sandbox} place={file.place} line={file.line} turn={turn} onSaved={tree.refresh} />
+              <Editor key={file.place} sandbox={sandbox} place={file.place} at={file.at} turn={turn} onSaved={tree.refresh} />
             ) : (
               <p class="faint">It is a {file.type.replace("_", " ")}.</p>
             )}

@@ -50,6 +50,11 @@ function Row({ sandbox, deed, now, withTemplate, onDeed }: RowProps) {
   const { id, state } = sandbox;
   const isBusy = deed !== undefined;
   const runs = state === "running";
+  const turn = runs || state === "creating" ? "stop" : "start";
+  // A button that is disabled while it works would lose the focus, and the keyboard its place.
+  const turns = () => {
+    if (!isBusy && state !== "creating") onDeed(turn);
+  };
   return (
     <tr aria-busy={isBusy}>
       <th scope="row" data-label="Name">
@@ -73,15 +78,9 @@ function Row({ sandbox, deed, now, withTemplate, onDeed }: RowProps) {
       {withTemplate && <td data-label="Template">{sandbox.template || <span class="faint">none</span>}</td>}
       <td class="deeds">
         <div role="group" aria-label={`Actions for ${id}`}>
-          {runs || state === "creating" ? (
-            <button aria-label={`Stop ${id}`} disabled={isBusy || !runs} onClick={() => onDeed("stop")}>
-              Stop
-            </button>
-          ) : (
-            <button aria-label={`Start ${id}`} disabled={isBusy} onClick={() => onDeed("start")}>
-              Start
-            </button>
-          )}
+          <button aria-label={`${turn === "stop" ? "Stop" : "Start"} ${id}`} aria-disabled={isBusy || state === "creating"} onClick={turns}>
+            {turn === "stop" ? "Stop" : "Start"}
+          </button>
           <button aria-label={`Extend ${id}`} disabled={isBusy || !runs} onClick={() => onDeed("extend")}>
             Extend
           </button>

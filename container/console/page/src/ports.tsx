@@ -43,15 +43,15 @@ function Preview({ sandbox, port }: { sandbox: string; port: number }) {
   };
   return (
     <>
-      <button class="main" aria-label={`Open port ${port}`} disabled={isOpening} onClick={() => void open()}>
-        {isOpening ? "Opening…" : "Open"}
-      </button>
       {link && (
         <a href={link} target="_blank" rel="noopener noreferrer">
           {new URL(link).host}
         </a>
       )}
       {trouble && <Trouble text={trouble} onClose={() => setTrouble(undefined)} />}
+      <button class="main" aria-label={`Open port ${port}`} disabled={isOpening} onClick={() => void open()}>
+        {isOpening ? "Opening…" : "Open"}
+      </button>
     </>
   );
 }

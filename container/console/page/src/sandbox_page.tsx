@@ -8,6 +8,7 @@ import { Ports } from "./ports";
 import type { Sandboxes } from "./sandboxes";
 import { Stats } from "./stats";
 import { Terminals } from "./terminals";
+import { unsaved } from "./text_file";
 
 export type View = "terminal" | "commands" | "files" | "ports" | "stats";
 
@@ -44,8 +45,13 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
         {(sandbox ?? !sandboxes.all) && (
           <nav aria-label={`Views of ${id}`}>
             {VIEWS.map(([name, label]) => (
-              <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} aria-current={name === view ? "page" : undefined}>
+              <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} data-label={label} aria-current={name === view ? "page" : undefined}>
                 {label}
+                {name === "files" && name !== view && unsaved(id).length > 0 && (
+                  <span class="not-saved" title="Edits are not saved">
+                    <span class="hidden">(edits are not saved)</span>
+                  </span>
+                )}
               </a>
             ))}
           </nav>
@@ -80,7 +86,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       )}
       {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
-      {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
       {sandbox?.state === "running" && view === "ports" && <Ports key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "stats" && <Stats key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
     </main>

@@ -69,6 +69,11 @@ function doesNothingTooOften(terminal: Terminal): void {
   for (const final of "}~") terminal.parser.registerCsiHandler({ intermediates: "'", final }, ([times]) => Number(times) > MOST_TIMES);
 }
 
+/** True if nobody works elsewhere: what a person has pressed to come here keeps no key from the terminal. */
+function isFree(focus: Element | null): boolean {
+  return !focus || focus === document.body || focus.matches("h1, nav [aria-current]");
+}
+
 interface ScreenProps {
   sandbox: string;
   command: string;
@@ -125,8 +130,7 @@ export function Screen(props: ScreenProps) {
       isLive: () => {
         becomesLive();
         setState("live");
-        const focus = document.activeElement;
-        if (!readOnly && (!focus || focus === document.body || focus.tagName === "H1")) terminal.focus();
+        if (!readOnly && isFree(document.activeElement)) terminal.focus();
       },
       connected: (is) => setState((before) => (before === "loading" && !is ? "loading" : is ? "live" : "cut")),
       ended: (ended) => {

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { type Command, listCommands, type Refusal, startTerminal, TERMINAL_PREFIX } from "./api";
+import { type Command, killCommand, listCommands, type Refusal, startTerminal, TERMINAL_PREFIX } from "./api";
 import { howItEnded } from "./commands";
+import { CloseDialog } from "./dialogs";
 import { Trouble } from "./messages";
 import { Screen } from "./screen";
 
@@ -29,6 +30,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
   const [shown, setShown] = useState<string>();
   const [trouble, setTrouble] = useState<string>();
   const [isStarting, setIsStarting] = useState(false);
+  const [asks, setAsks] = useState<Tab>();
   const bar = useRef<HTMLDivElement>(null);
 
   const show = (id: string) => {
@@ -77,7 +79,27 @@ export function Terminals({ sandbox }: { sandbox: string }) {
     show(next.id);
     (bar.current?.querySelectorAll<HTMLElement>('[role="tab"]')[(index + step + (tabs?.length ?? 0)) % (tabs?.length ?? 1)])?.focus();
   };
+  /** Arrows move among the tabs; who presses one wants to type. */
+  const choose = (id: string, pressed: HTMLElement) => {
+    if (id === shown) return pressed.closest(".terminals")?.querySelector<HTMLElement>(".xterm-helper-textarea")?.focus();
+    pressed.blur();
+    show(id);
+  };
   const current = tabs?.find(({ id }) => id === shown);
+  const close = async (tab: Tab) => {
+    try {
+      if (!tab.ended) await killCommand(sandbox, tab.id);
+    } catch (error) {
+      return setTrouble((error as Refusal).message);
+    }
+    // The focus goes to the terminal that is shown next.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    const left = tabs?.filter(({ id }) => id !== tab.id) ?? [];
+    setTabs((before) => before?.filter(({ id }) => id !== tab.id));
+    const next = left[Math.min(tabs?.indexOf(tab) ?? 0, left.length - 1)];
+    if (next) show(next.id);
+    else setShown(undefined);
+  };
 
   return (
     <section class="terminals">
@@ -92,7 +114,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
               aria-controls="terminal"
               tabIndex={tab.id === shown ? 0 : -1}
               title={tab.title}
-              onClick={() => show(tab.id)}
+              onClick={(event) => choose(tab.id, event.currentTarget)}
               onKeyDown={(event) => move(event, index)}
             >
               {`${index + 1}: ${(tab.title || "shell").slice(0, LONGEST_TITLE)}`}
@@ -103,6 +125,11 @@ export function Terminals({ sandbox }: { sandbox: string }) {
         <button onClick={() => void start()} disabled={isStarting}>
           {isStarting ? "Starting…" : "New terminal"}
         </button>
+        {current && (
+          <button disabled={isStarting} onClick={() => (current.ended ? void close(current) : setAsks(current))}>
+            Close terminal
+          </button>
+        )}
         <span class="faint keys">
           <kbd>F6</kbd> leaves the terminal
         </span>
@@ -114,6 +141,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
             Opening a terminal…
           </p>
         )}
+        {tabs?.length === 0 && !isStarting && !trouble && <p class="faint">No terminal is open.</p>}
         {shown && current && (
           <Screen
             key={shown}
@@ -126,6 +154,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
           />
         )}
       </div>
+      {asks && <CloseDialog title={asks.title || "the shell"} onCloseTerminal={() => void close(asks)} onClose={() => setAsks(undefined)} />}
       {current?.ended && (
         <p class="after" role="status">
           The shell has ended ({current.ended}).{" "}

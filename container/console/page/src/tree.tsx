@@ -9,6 +9,8 @@ export interface Tree {
   rows: Row[];
   trouble: string | undefined;
   toggle(place: string): void;
+  /** Opens the directories above the place. */
+  reveal(place: string): void;
   /** Reads the next entries of a long directory. */
   more(place: string): void;
   /** Reads the open directories again. */
@@ -53,9 +55,12 @@ function rowsOf(read: ReadonlyMap<string, Directory>, open: ReadonlySet<string>)
   return rows;
 }
 
-export function useTree(sandbox: string): Tree {
+const directoriesAbove = (place: string) => place.split("/").map((_, index, names) => names.slice(0, index).join("/"));
+
+/** `left`: what was open when the tree was shown last. */
+export function useTree(sandbox: string, left: ReadonlySet<string> | undefined, onOpen: (open: ReadonlySet<string>) => void): Tree {
   const [read, setRead] = useState<ReadonlyMap<string, Directory>>(new Map());
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set([""]));
+  const [open, setOpen] = useState<ReadonlySet<string>>(left ?? new Set([""]));
   const [trouble, setTrouble] = useState<string>();
   const isGone = useRef(false);
   /** The newest that was read; `read` is what the last drawing had. */
@@ -82,11 +87,13 @@ export function useTree(sandbox: string): Tree {
     }
   };
   useEffect(() => {
-    void look("");
+    for (const place of open) void look(place);
     return () => {
       isGone.current = true;
     };
   }, []);
+
+  useEffect(() => onOpen(open), [open]);
 
   return {
     rows: rowsOf(read, open),
@@ -95,6 +102,12 @@ export function useTree(sandbox: string): Tree {
       const opens = !open.has(place);
       setOpen((all) => (opens ? new Set([...all, place]) : new Set([...all].filter((one) => one !== place))));
       if (opens) void look(place);
+    },
+    reveal: (place) => {
+      const closed = directoriesAbove(place).filter((one) => !open.has(one));
+      if (closed.length === 0) return;
+      setOpen((all) => new Set([...all, ...closed]));
+      for (const one of closed) void look(one);
     },
     more: (place) => void look(place, newest.current.get(place)),
     refresh: () => {
@@ -120,6 +133,10 @@ export function TreeView({ tree, chosen, onChoose }: TreeViewProps) {
   const [at, setAt] = useState("entry ");
   const element = useRef<HTMLUListElement>(null);
   const { rows } = tree;
+  const isListed = rows.some((row) => row.kind === "file" && row.entry.place === chosen);
+  useEffect(() => {
+    if (isListed) element.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [isListed, chosen]);
   const index = Math.max(
     0,
     rows.findIndex((row) => keyOf(row) === at),

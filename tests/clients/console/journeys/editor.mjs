@@ -117,7 +117,6 @@ export default {
     fs.rmSync(path.join(here.root, 'two'))
     await page.getByRole('link', { name: 'Files' }).click()
     await page.getByRole('button', { name: 'one', exact: true }).waitFor()
-    await page.getByRole('button', { name: 'two', exact: true }).click()
     await holds(editor(page, 'two'), 'mine, too')
     await accessible(page, 'not-saved')
     await page.getByRole('button', { name: 'Write it anew' }).click()

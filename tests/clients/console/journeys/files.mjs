@@ -41,8 +41,8 @@ export default {
     assert.equal(content('empty'), 'not empty')
     await page.getByRole('link', { name: 'Commands' }).click()
     await page.getByRole('link', { name: 'Files' }).click()
-    await item(page, /^src/).click()
     await item(page, /^main.py/).click()
+    await holds(text, 'one\n2\nneedle here\n')
     assert.equal(await linesOf(text), 'one\n2\nneedle here\n')
     await save(page)
     await isSaved(page)
@@ -61,7 +61,12 @@ export default {
     await page.getByText('1 line', { exact: true }).waitFor()
     await page.getByRole('button', { name: /hostile needle/ }).click()
     await editor(page, `src/deep/${evil} #?%.txt`).waitFor()
-    await page.waitForFunction(() => document.activeElement.matches('.cm-content') && getSelection().toString() === 'hostile needle')
+    const isAtNeedle = () => document.activeElement.matches('.cm-content') && getSelection().toString() === 'hostile needle'
+    await page.waitForFunction(isAtNeedle)
+    // The line is found again.
+    await page.keyboard.press('Control+End')
+    await page.getByRole('button', { name: /hostile needle/ }).click()
+    await page.waitForFunction(isAtNeedle)
     await accessible(page, 'files')
     await page.getByLabel('Regular expression').check()
     await page.getByRole('searchbox').fill('(')

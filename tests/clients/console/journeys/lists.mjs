@@ -46,7 +46,9 @@ export default {
     await row(page, 'demo').getByText('Stopping…').waitFor()
     letGo()
     await row(page, 'demo').getByText('stopped').waitFor()
-    await page.getByRole('button', { name: 'Start demo' }).click()
+    // The keyboard goes on where it was.
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Start demo')
+    await page.keyboard.press('Enter')
     await row(page, 'demo').getByText('running').waitFor()
     await page.getByRole('button', { name: 'Extend demo' }).click()
     await accessible(page, 'extend')

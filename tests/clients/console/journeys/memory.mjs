@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 
 import { asLine, doesNotGrow, measured } from '../memory.mjs'
-import { begin, editor, here, holds, isSaved, item, opened, put, report, rewrite, row, run, save, shows, skiff, terminalOf,
+import { begin, editor, freePort, here, holds, isSaved, item, opened, put, report, rewrite, row, run, save, shows, skiff, terminalOf,
   up } from '../person.mjs'
 
-/** At night a person uses the page for so many minutes; otherwise once, as fast as it goes. */
-const minutes = process.env.SKIFF_NIGHTLY ? Number(process.env.MINUTES ?? 10) : 0
+/** So long a person uses the page; it is a journey for the night. */
+const minutes = Number(process.env.MINUTES ?? 10)
 const FEWEST_ROUNDS = 8
 
 /** A person looks before the next step. */
-const looks = page => page.waitForTimeout(minutes ? 700 : 0)
+const looks = page => page.waitForTimeout(700)
 const view = async (page, name) => {
   await looks(page)
   await page.getByRole('link', { name, exact: true }).click()
@@ -116,10 +116,11 @@ async function worksWithFiles(page, round) {
 }
 
 async function opensAPreview(page) {
-  const server = begin('exec', 'demo', '--', 'python3', '-u', '-c',
-    'import http.server as h; s = h.HTTPServer(("127.0.0.1", 0), h.SimpleHTTPRequestHandler); print(s.server_port); s.serve_forever()')
+  // Sandboxes of the driver local share the ports of this machine.
+  const port = await freePort()
+  const server = begin('exec', 'demo', '--', 'python3', '-m', 'http.server', '--bind', '127.0.0.1', String(port))
   await view(page, 'Ports')
-  const open = page.getByRole('listitem').filter({ hasText: 'python3' }).getByRole('button', { name: /^Open port/ })
+  const open = page.getByRole('button', { name: `Open port ${port}` })
   await open.waitFor()
   await looks(page)
   const [preview] = await Promise.all([page.context().waitForEvent('page'), open.click()])
@@ -153,7 +154,7 @@ export default {
     await page.bringToFront()
     const samples = []
     const end = Date.now() + minutes * 60_000
-    for (let round = 1; round === 1 || Date.now() < end; ++round) {
+    for (let round = 1; Date.now() < end; ++round) {
       await visitsAnother(page, round)
       await worksInATerminal(page, round)
       await steersCommands(page)
@@ -174,7 +175,7 @@ export default {
       samples.push(sample)
       if (process.env.SAMPLES) fs.appendFileSync(process.env.SAMPLES, `${new Date().toISOString()} round ${round}: ${asLine(sample)}\n`)
     }
-    if (samples.length >= FEWEST_ROUNDS) report(`${samples.length} rounds: ${doesNotGrow(samples)}`)
-    else assert.equal(minutes, 0, `only ${samples.length} rounds in ${minutes} minutes`)
+    assert.ok(samples.length >= FEWEST_ROUNDS, `only ${samples.length} rounds in ${minutes} minutes`)
+    report(`${samples.length} rounds: ${doesNotGrow(samples)}`)
   }
 }

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
 
-import { accessible, begin, here, opened, up } from '../person.mjs'
+import { accessible, begin, freePort, here, opened, up } from '../person.mjs'
 
 export default {
   async waits_for_a_port_and_opens_its_preview({ page, context }) {
     up('demo')
-    const free = net.createServer()
-    await new Promise(resolve => free.listen(0, '127.0.0.1', resolve))
-    const wanted = free.address().port
-    await new Promise(resolve => free.close(resolve))
+    const wanted = await freePort()
     // It answers with the cookies that it gets, and its page runs a script.
     fs.writeFileSync(path.join(here.root, 'server.py'), `import http.server, sys
 class Shown(http.server.BaseHTTPRequestHandler):
@@ -34,6 +30,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Shown).serve_forever()
     await page.getByRole('listitem').filter({ hasText: String(wanted) }).getByText('nothing listens yet').waitFor()
     void begin('exec', 'demo', '--', 'python3', 'server.py', String(wanted))
     await page.getByText(`Port ${wanted} listens now.`).waitFor()
+    const before = await page.getByRole('button', { name: `Open port ${wanted}` }).boundingBox()
     const [preview] = await Promise.all([context.waitForEvent('page'), page.getByRole('button', { name: `Open port ${wanted}` }).click()])
     await preview.waitForFunction(() => document.title === 'script true')
     await preview.getByText('cookies: []').waitFor()
@@ -46,6 +43,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Shown).serve_forever()
     assert.equal(await preview.evaluate(to => fetch(`${to}/v1/sandboxes`, { credentials: 'include' }).then(answer => answer.text()).catch(() => 'refused'), here.origin), 'refused')
     await preview.close()
     await page.getByRole('link', { name: new RegExp(`^${wanted}-demo`) }).waitFor()
+    assert.equal((await page.getByRole('button', { name: `Open port ${wanted}` }).boundingBox()).x, before.x, 'the button moves under the pointer')
     await accessible(page, 'ports')
   },
 

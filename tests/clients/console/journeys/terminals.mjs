@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import path from 'node:path'
 
-import { accessible, here, holds, isComplete, numbers, opened, put, report, row, run, screen, shows, terminalOf, tunnel,
+import { accessible, here, holds, isComplete, numbers, opened, put, report, row, run, screen, shows, skiff, terminalOf, tunnel,
   up } from '../person.mjs'
 
 export default {
@@ -227,6 +227,12 @@ print("all-" + str(1 + 1))
     await page.keyboard.press('F6')
     await page.keyboard.press('ArrowLeft')
     assert.equal(await page.getByRole('tab', { name: /^1: / }).getAttribute('aria-selected'), 'true')
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /^1: /)
+    // Who presses a tab wants to type.
+    for (const tab of [/^2: /, /^1: /]) {
+      await page.getByRole('tab', { name: tab }).click()
+      await page.waitForFunction(() => document.activeElement.matches('.xterm-helper-textarea'))
+    }
     await run(page, 'echo other-[$mine]')
     await shows(page, 'other-[one]')
     await accessible(page, 'terminals')
@@ -236,6 +242,22 @@ print("all-" + str(1 + 1))
     await page.getByRole('tab').waitFor()
     assert.equal(await page.getByRole('tab').count(), 1)
     await shows(page, 'other-[]')
+    // A terminal that runs is closed after a question.
+    await run(page, 'sleep 100001')
+    await page.getByRole('button', { name: 'Close terminal' }).click()
+    await page.getByRole('dialog').getByText('everything that runs in it').waitFor()
+    await accessible(page, 'close-terminal')
+    await page.keyboard.press('Escape')
+    assert.equal(await page.getByRole('tab').count(), 1)
+    await page.getByRole('button', { name: 'Close terminal' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).click()
+    await page.getByText('No terminal is open.').waitFor()
+    assert.equal(skiff('exec', 'demo', '--', 'sh', '-c', 'cat /proc/[0-9]*/cmdline | tr "\\0" " " | grep -c "sleep 10000[1]" || true').trim(), '0')
+    await page.getByRole('button', { name: 'New terminal' }).click()
+    await run(page, 'exit')
+    await page.getByText('The shell has ended').waitFor()
+    await page.getByRole('button', { name: 'Close terminal' }).click()
+    await page.getByText('No terminal is open.').waitFor()
   },
 
   async copies_and_pastes({ page, context }) {
