@@ -7,6 +7,7 @@ import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import readline from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 import { allowed, begins, here, screen } from './person.mjs'
 
@@ -53,7 +54,7 @@ async function walk(browser, journey) {
 }
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS,
-  env: { ...process.env, TMPDIR: process.env.HOME, XDG_CONFIG_HOME: process.env.HOME, XDG_CACHE_HOME: process.env.HOME } })
+  env: { ...process.env, TMPDIR: process.env.HOME, FONTCONFIG_FILE: fileURLToPath(new URL('fonts.conf', import.meta.url)), XDG_CONFIG_HOME: process.env.HOME, XDG_CACHE_HOME: process.env.HOME } })
 try {
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const { journey, ...place } = JSON.parse(line)
