@@ -12,7 +12,7 @@ import { here } from './person.mjs'
  */
 const MOST_MORE = {
   'page heap': 1 << 20, 'page nodes': 300, 'page listeners': 60, renderers: 40 << 20,
-  'server private': 4 << 20, 'server descriptors': 6, 'server threads': 0, 'agent private': 4 << 20, 'agent descriptors': 6, 'agent threads': 0
+  'server private': 4 << 20, 'server descriptors': 6, 'server threads': 0, 'agent private': 4 << 20, 'agent descriptors': 6, 'agent threads': 4
 }
 
 const sum = (text, names) => names.reduce((all, name) => all + 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0), 0)
@@ -32,6 +32,12 @@ function agent() {
   const words = pid => { try { return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') } catch { return [] } }
   return fs.readdirSync('/proc').find(pid => /^\d+$/.test(pid) && words(pid).includes(here.root) && words(pid).includes('--sandbox-id'))
 }
+
+/**
+ * Chromium keeps the bodies of answers for a DevTools client that listens to the network, up to 200 MB for a page, and Playwright
+ * always listens. They would hide what the page keeps.
+ */
+export const keepNoAnswers = page => page._connection.toImpl(page).delegate._mainFrameSession._client.send('Network.disable')
 
 /** What is in use now that the page has nothing to do. */
 export async function measured(page) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 
-import { asLine, doesNotGrow, measured } from '../memory.mjs'
+import { asLine, doesNotGrow, keepNoAnswers, measured } from '../memory.mjs'
 import { begin, editor, freePort, here, holds, isSaved, item, opened, put, report, rewrite, row, run, save, shows, skiff, terminalOf,
   up } from '../person.mjs'
 
@@ -147,9 +147,11 @@ export default {
     put('main.py', 'print(0)\n')
     put('long.md', '# A heading with a needle\n'.repeat(100) + 'text\n'.repeat(20_000))
     await opened(page)
+    await keepNoAnswers(page)
     await row(page, 'demo').waitFor()
     // A reload would hide what this tab does not let go, so another tab is reloaded.
     const reloaded = await context.newPage()
+    await keepNoAnswers(reloaded)
     await terminalOf(reloaded, 'demo')
     await page.bringToFront()
     const samples = []
