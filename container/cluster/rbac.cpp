@@ -93,7 +93,7 @@ const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kNetworking, "networkpolicies", "create get"}};
 
 /// To read what the egress proxy has let through, in its own namespace.
-const Rights kEgressLog{{kCore, "pods", "list"}, {kCore, "pods/log", "get"}};
+const Rights kEgressLog{{kCore, "pods", "list watch"}, {kCore, "pods/log", "get"}, {kCore, "configmaps", "list watch"}};
 
 // --- driver `claim` ---
 

@@ -19,6 +19,11 @@ namespace {
 
 constexpr std::size_t kLargestLog = std::size_t{16} << 20U;
 
+/// For lines about which nothing can be done any more.
+void append_or_say(BoundedLog& log, std::string_view line) {
+  if (auto done = log.append(line); !done) std::fprintf(stderr, "skiff: %s\n", done.error().message.c_str());
+}
+
 }  // namespace
 
 Result<> BoundedLog::open() {
@@ -61,12 +66,19 @@ std::string audit_line(const AuditSubject& who, const AuditEntry& entry) {
   if (!who.pod.empty()) value["pod"] = who.pod;
   value["verdict"] = entry.verdict;
   if (!entry.code.empty()) value["code"] = entry.code;
+  if (!entry.connection.empty()) value["connection"] = entry.connection;
+  if (!entry.generation.empty()) value["generation"] = entry.generation;
   if (!entry.host.empty()) {
     value["host"] = entry.host;
     value["port"] = entry.port;
   }
   if (!entry.address.empty()) value["address"] = entry.address;
   if (!entry.detail.empty()) value["detail"] = entry.detail;
+  if (entry.carried) {
+    value["sent"] = entry.carried->sent;
+    value["received"] = entry.carried->received;
+    value["ms"] = entry.carried->took.count();
+  }
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -80,9 +92,11 @@ bool FileAudit::allow(const AuditEntry& entry) {
 }
 
 void FileAudit::deny(const AuditEntry& entry) {
-  if (auto done = denied_.append(audit_line(who_, entry)); !done) {
-    std::fprintf(stderr, "skiff: %s\n", done.error().message.c_str());
-  }
+  append_or_say(denied_, audit_line(who_, entry));
+}
+
+void FileAudit::end(const AuditEntry& entry) {
+  append_or_say(allowed_, audit_line(who_, entry));
 }
 
 Result<std::string> read_audit(const std::filesystem::path& directory) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,14 +29,25 @@ class BoundedLog {
   std::uint64_t size_ = 0;
 };
 
-/// One line of the audit log.
+/// The bytes and the time of a connection that has ended.
+struct Carried {
+  std::uint64_t sent = 0;  ///< to the server
+  std::uint64_t received = 0;
+  std::chrono::milliseconds took{0};
+};
+
+/// One line of the audit log. A connection that passes has two lines: `allowed`, and at its end `ended`, `cut` or
+/// `denied`.
 struct AuditEntry {
-  std::string_view verdict;    ///< allowed, denied, cut
-  std::string_view code = {};  ///< of a refusal
+  std::string_view verdict;     ///< allowed, denied, cut, ended
+  std::string_view code = {};   ///< of a refusal
+  std::string connection = {};  ///< the id that its lines have in common
+  std::string generation = {};  ///< of the rules in force
   std::string host = {};
   std::uint16_t port = 0;
   std::string address = {};  ///< the address that is connected to
   std::string detail = {};
+  std::optional<Carried> carried = {};
 };
 
 /// The sandbox that a line is about.
@@ -55,6 +68,8 @@ class Audit {
   /// False if it could not be written: then it must not pass.
   [[nodiscard]] virtual bool allow(const AuditEntry& entry) = 0;
   virtual void deny(const AuditEntry& entry) = 0;
+  /// The end of a connection that was allowed.
+  virtual void end(const AuditEntry& entry) = 0;
 };
 
 /// The log as files. Refusals have a file of their own, so they push nothing out that was allowed.
@@ -69,6 +84,7 @@ class FileAudit final : public Audit {
 
   [[nodiscard]] bool allow(const AuditEntry& entry) override;
   void deny(const AuditEntry& entry) override;
+  void end(const AuditEntry& entry) override;
 
  private:
   AuditSubject who_;

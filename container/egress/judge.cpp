@@ -5,14 +5,11 @@
 #include <nlohmann/json.hpp>
 
 namespace skiff::container::egress {
-namespace {
 
 std::string rule_for(const Target& target) {
   if (target.is_plain) return "http://" + (target.port == kHttpPort ? target.host : target.text());
   return target.port == kHttpsPort ? target.host : target.text();
 }
-
-}  // namespace
 
 std::optional<Refusal> judge(const Policy* policy, const Target& target, std::string_view sandbox) {
   if (policy == nullptr) {
@@ -21,9 +18,9 @@ std::optional<Refusal> judge(const Policy* policy, const Target& target, std::st
   if (policy->allows(target.host, target.port, target.is_plain)) return std::nullopt;
   const std::string remedy = std::string{"; outside of the sandbox `skiff network "}
                                  .append(sandbox)
-                                 .append(" --egress RULE...` replaces the rules, and `--egress '")
+                                 .append(" --egress '+")
                                  .append(rule_for(target))
-                                 .append("'` among them allows it");
+                                 .append("'` allows it");
   if (policy->names(target.host)) {
     return Refusal{403, "port_not_allowed",
                    "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) +

@@ -22,6 +22,9 @@ struct Refusal {
   std::string detail;     ///< for people, with what would allow it
 };
 
+/// The rule that would allow this server.
+[[nodiscard]] std::string rule_for(const Target& target);
+
 /// Judges the server that a client asks for; nullopt: it passes. A policy that is null allows nothing.
 [[nodiscard]] std::optional<Refusal> judge(const Policy* policy, const Target& target, std::string_view sandbox);
 

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bytes/hex.hpp"
+#include "base/bytes/sha.hpp"
 #include "base/small_file.hpp"
 #include "container/egress/host_name.hpp"
 #include "container/host/state_directory.hpp"
@@ -14,6 +16,7 @@ namespace skiff::container::egress {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
+constexpr std::size_t kDigitsOfGeneration = 12;
 constexpr std::size_t kShownOfRule = 300;
 constexpr std::string_view kPlain = "http://";
 
@@ -76,17 +79,46 @@ Result<Policy> Policy::parse(std::span<const std::string> rules) {
   std::ranges::sort(policy.rules_);
   const auto repeated = std::ranges::unique(policy.rules_);
   policy.rules_.erase(repeated.begin(), repeated.end());
+  policy.generation_ = to_hex(Sha256::of(nlohmann::json(policy.rules()).dump())).substr(0, kDigitsOfGeneration);
   return policy;
 }
 
 Result<Policy> Policy::load(const std::filesystem::path& file) {
   SKIFF_TRY(const auto text, read_small_file(file, kLargestFile));
+  auto policy = parse_json(text);
+  if (!policy) policy.error().message = "\"" + file.string() + "\": " + policy.error().message;
+  return policy;
+}
+
+Result<Policy> Policy::parse_json(std::string_view text) {
   const auto value = nlohmann::json::parse(text, nullptr, false);
   const bool is_list = value.is_array() && std::ranges::all_of(value, [](const auto& one) { return one.is_string(); });
-  if (!is_list) {
-    return fail(Errc::invalid_field, "\"" + file.string() + "\" is not a JSON array of rules");
-  }
+  if (!is_list) return fail(Errc::invalid_field, "not a JSON array of rules");
   return parse(value.get<std::vector<std::string>>());
+}
+
+Result<Policy> Policy::after(std::span<const std::string> current, std::span<const std::string> rules,
+                             std::span<const std::string> added, std::span<const std::string> removed) {
+  if (!rules.empty()) return parse(rules);
+  SKIFF_TRY(auto policy, parse(current));
+  for (const std::string& text : removed) {
+    SKIFF_TRY(const auto rule, Rule::parse(text));
+    const auto found = std::ranges::find(policy.rules_, rule);
+    if (found == policy.rules_.end()) {
+      std::string known;
+      for (const std::string& one : current) known += " " + one;
+      return fail(Errc::invalid_field, "--egress -" + rule.text() + ": there is no such rule; the rules are:" + known,
+                  "--egress");
+    }
+    policy.rules_.erase(found);
+  }
+  std::vector<std::string> all = policy.rules();
+  all.insert(all.end(), added.begin(), added.end());
+  if (all.empty()) {
+    return fail(Errc::invalid_field,
+                "--egress: no rule would be left; name what it may reach instead, or remove the sandbox", "--egress");
+  }
+  return parse(all);
 }
 
 Result<> Policy::save(const std::filesystem::path& file) const {
@@ -94,18 +126,27 @@ Result<> Policy::save(const std::filesystem::path& file) const {
 }
 
 bool Policy::allows(std::string_view host, std::uint16_t port, bool is_plain) const {
-  return std::ranges::any_of(
-      rules_, [&](const Rule& rule) { return rule.port == port && rule.is_plain == is_plain && rule.is_of(host); });
+  return find(host, port, is_plain) != nullptr;
+}
+
+std::string Policy::rule_of(std::string_view host, std::uint16_t port, bool is_plain) const {
+  const Rule* const rule = find(host, port, is_plain);
+  return rule == nullptr ? std::string{} : rule->text();
 }
 
 std::string Policy::wildcard_of(std::string_view host, std::uint16_t port, bool is_plain) const {
-  std::string wildcard;
+  const Rule* const rule = find(host, port, is_plain);
+  return rule == nullptr || rule->host == host ? std::string{} : "*" + rule->host;
+}
+
+const Policy::Rule* Policy::find(std::string_view host, std::uint16_t port, bool is_plain) const {
+  const Rule* found = nullptr;
   for (const Rule& rule : rules_) {
     if (rule.port != port || rule.is_plain != is_plain || !rule.is_of(host)) continue;
-    if (rule.host == host) return {};
-    if (wildcard.empty()) wildcard = "*" + rule.host;
+    if (rule.host == host) return &rule;
+    if (found == nullptr) found = &rule;
   }
-  return wildcard;
+  return found;
 }
 
 bool Policy::names(std::string_view host) const {

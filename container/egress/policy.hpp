@@ -24,6 +24,13 @@ class Policy {
   [[nodiscard]] static Result<Policy> parse(std::span<const std::string> rules);
   /// Reads the file that `save` writes. Errors: those of read(2); `invalid_field` for any other content.
   [[nodiscard]] static Result<Policy> load(const std::filesystem::path& file);
+  /// Parses what `save` writes: a JSON array of rules.
+  [[nodiscard]] static Result<Policy> parse_json(std::string_view text);
+  /// The policy after a change of the rules `current`: `rules` in their place, or, if that is empty, without `removed`
+  /// and then with `added`. `invalid_field` also for a removed rule that is not among them, with those that are, and if
+  /// none would be left.
+  [[nodiscard]] static Result<Policy> after(std::span<const std::string> current, std::span<const std::string> rules,
+                                            std::span<const std::string> added, std::span<const std::string> removed);
   /// Replaces the file as a whole.
   [[nodiscard]] Result<> save(const std::filesystem::path& file) const;
 
@@ -31,10 +38,14 @@ class Policy {
   [[nodiscard]] bool allows(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// The wildcard by which alone it allows the host; empty if a rule names the host, or none allows it.
   [[nodiscard]] std::string wildcard_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;
+  /// The rule that allows it, in its one form; empty if none does.
+  [[nodiscard]] std::string rule_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// Whether it allows the host with some port.
   [[nodiscard]] bool names(std::string_view host) const;
   /// The rules in their one form, sorted, each once.
   [[nodiscard]] std::vector<std::string> rules() const;
+  /// A digest of the rules, 12 hexadecimal digits: the same rules have the same one everywhere.
+  [[nodiscard]] const std::string& generation() const { return generation_; }
 
  private:
   struct Rule {
@@ -47,7 +58,10 @@ class Policy {
     [[nodiscard]] std::string text() const;
     auto operator<=>(const Rule&) const = default;
   };
+  [[nodiscard]] const Rule* find(std::string_view host, std::uint16_t port, bool is_plain) const;
+
   std::vector<Rule> rules_;
+  std::string generation_;
 };
 
 }  // namespace skiff::container::egress

@@ -11,6 +11,7 @@
 
 #include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
+#include "base/id.hpp"
 #include "container/egress/plain_http.hpp"
 #include "container/egress/socks.hpp"
 #include "protocol/http/parser.hpp"
@@ -34,6 +35,7 @@ constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r
 /// A fatal alert `unrecognized_name` (RFC 8446, 6).
 constexpr std::string_view kAlert{"\x15\x03\x01\x00\x02\x02\x70", 7};
 const std::string kHolder{"egress"};
+constexpr std::string_view kAllowed = "allowed";
 
 /// The time until then; at least the shortest that a wait can have.
 milliseconds left_of(SteadyTime until) {
@@ -80,6 +82,9 @@ struct Proxy::Passage {
   std::string address = {};   ///< the address of the server that is connected
   Speaks speaks = Speaks::http;
   bool is_cut = false;
+  SteadyTime begun = std::chrono::steady_clock::now();  ///< of its current request, if it carries several
+  std::string id = {};  ///< in the log, from the line that allows it to the one that ends it; else empty
+  std::shared_ptr<const protocol::Traffic> traffic = {};  ///< with the server
   /// They close the two streams, wherever these are by then.
   std::function<void()> close_client = client.closer();
   std::function<void()> close_upstream = {};
@@ -115,11 +120,10 @@ std::size_t Proxy::replace(std::optional<Policy> policy) {
   for (Passage* passage : passages_) {
     if (passage->target.host.empty() || passage->is_cut || !judge_now(*passage)) continue;
     passage->cut();
-    options_.audit->deny({.verdict = "cut",
-                          .code = "policy_changed",
-                          .host = passage->target.host,
-                          .port = passage->target.port,
-                          .address = passage->address});
+    AuditEntry cut = entry(*passage, "cut");
+    cut.code = "policy_changed";
+    options_.audit->deny(cut);
+    passage->id = {};
     ++count;
   }
   return count;
@@ -163,16 +167,36 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read
     // The proxy ends.
     passage.cut();
   }
+  self->log_end(&passage);
   self->passages_.erase(place);
 }
 
-void Proxy::log_refusal(const Passage& passage, const Refusal& refusal) {
-  options_.audit->deny({.verdict = "denied",
-                        .code = refusal.code,
-                        .host = passage.target.host,
-                        .port = passage.target.port,
-                        .address = passage.address,
-                        .detail = refusal.detail});
+AuditEntry Proxy::entry(const Passage& passage, std::string_view verdict) const {
+  AuditEntry made{.verdict = verdict,
+                  .connection = passage.id,
+                  .generation = policy_ ? policy_->generation() : "",
+                  .host = passage.target.host,
+                  .port = passage.target.port,
+                  .address = passage.address};
+  if (!passage.id.empty() && verdict != kAllowed) {
+    made.carried = {.sent = passage.traffic->sent,
+                    .received = passage.traffic->received,
+                    .took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - passage.begun)};
+  }
+  return made;
+}
+
+void Proxy::log_refusal(Passage* passage, const Refusal& refusal) {
+  AuditEntry denied = entry(*passage, "denied");
+  denied.code = refusal.code;
+  denied.detail = refusal.detail;
+  options_.audit->deny(denied);
+  passage->id = {};
+}
+
+void Proxy::log_end(Passage* passage) {
+  if (!passage->id.empty()) options_.audit->end(entry(*passage, "ended"));
+  passage->id = {};
 }
 
 std::string Proxy::text_of(const Passage& passage, const Refusal& refusal) {
@@ -189,7 +213,7 @@ std::string Proxy::text_of(const Passage& passage, const Refusal& refusal) {
 }
 
 Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
-  log_refusal(*passage, refusal);
+  log_refusal(passage, refusal);
   const std::string text = text_of(*passage, refusal);
   const std::array<std::string_view, 1> parts{text};
   auto sent = co_await passage->client.write(parts, kLinger);
@@ -295,16 +319,15 @@ Task<std::optional<Refusal>> Proxy::read_socks(Passage* passage, const Wait* wai
 }
 
 Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
+  passage->begun = std::chrono::steady_clock::now();
   if (auto refusal = judge_now(*passage)) co_return refusal;
   if (auto refusal = judge_name(passage->target)) co_return refusal;
   if (auto refusal = co_await dial(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
-  if (options_.audit->allow({.verdict = "allowed",
-                             .host = passage->target.host,
-                             .port = passage->target.port,
-                             .address = passage->address})) {
-    co_return std::nullopt;
-  }
+  passage->traffic = passage->upstream.count();
+  passage->id = new_id("c");
+  if (options_.audit->allow(entry(*passage, kAllowed))) co_return std::nullopt;
+  passage->id = {};
   co_return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
 }
 
@@ -321,10 +344,11 @@ Task<> Proxy::serve_requests(Passage* passage) {
       {.reach = [this, passage](Target target) { return reach_plainly(passage, std::move(target)); },
        .refused =
            [this, passage](const Refusal& refusal) {
-             if (!passage->is_cut) log_refusal(*passage, refusal);
+             if (!passage->is_cut) log_refusal(passage, refusal);
            },
        .is_over =
-           [passage] {
+           [this, passage] {
+             log_end(passage);
              passage->target = {};
              passage->address = {};
            },

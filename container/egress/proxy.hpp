@@ -72,7 +72,9 @@ class Proxy {
   [[nodiscard]] Task<bool> send(Passage* passage, std::string_view text);
   [[nodiscard]] std::optional<Refusal> judge_now(const Passage& passage) const;
   [[nodiscard]] std::optional<Refusal> judge_name(const Target& target);
-  void log_refusal(const Passage& passage, const Refusal& refusal);
+  [[nodiscard]] AuditEntry entry(const Passage& passage, std::string_view verdict) const;
+  void log_refusal(Passage* passage, const Refusal& refusal);
+  void log_end(Passage* passage);
   [[nodiscard]] static std::string text_of(const Passage& passage, const Refusal& refusal);
   [[nodiscard]] Task<> refuse(Passage* passage, Refusal refusal);
 

@@ -156,10 +156,10 @@ class Driver {
   [[nodiscard]] virtual Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                              std::vector<std::string> allow) = 0;
 
-  /// Replaces the names that a sandbox may reach (`--egress`), also for later starts. No rules: nothing is changed.
-  /// Returns what is in force now. `not_supported`: sandboxes of this driver have none. `invalid_field`: this one has
-  /// none, or a rule is wrong.
-  [[nodiscard]] virtual Task<Result<EgressState>> set_egress(std::string /*name*/, std::vector<std::string> /*rules*/) {
+  /// Changes the names that a sandbox may reach (`--egress`), also for later starts. Of two changes at the same time
+  /// none is lost. An empty one changes nothing. Returns what is in force now. `not_supported`: sandboxes of this
+  /// driver have none. `invalid_field`: this one has none, or a rule is wrong.
+  [[nodiscard]] virtual Task<Result<EgressState>> set_egress(std::string /*name*/, EgressChange /*change*/) {
     co_return fail(Errc::not_supported, "the driver " + std::string{name()} +
                                             " has no egress by name in this version: --driver box and --driver pod "
                                             "with --egress HOST do");
@@ -170,6 +170,14 @@ class Driver {
   [[nodiscard]] virtual Task<Result<std::string>> egress_log(std::string name) {
     SKIFF_CO_TRY_VOID(co_await set_egress(std::move(name), {}));
     co_return std::string{};
+  }
+
+  /// Passes those lines, and each new one once, to `take`, until the sandbox goes or `take` fails. Each text has whole
+  /// lines. Where lines could not be read before they were dropped, a line has the verdict `missing`.
+  [[nodiscard]] virtual Task<Result<>> follow_egress_log(std::string name,
+                                                         std::function<Result<>(std::string_view lines)> /*take*/) {
+    SKIFF_CO_TRY_VOID(co_await set_egress(std::move(name), {}));
+    co_return Result<>{};
   }
 
   /// The directory of this machine that it writes over (`--mount DIR`), whether it runs or not. `not_supported`:

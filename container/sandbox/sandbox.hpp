@@ -138,6 +138,16 @@ struct Sandbox {
 /// The egress by name of a sandbox.
 struct EgressState {
   std::vector<std::string> rules;
+  bool is_unreadable = false;  ///< its proxy cannot read them, and allows nothing
+};
+
+/// A change of its rules: all of them are replaced, or some are added and removed.
+struct EgressChange {
+  std::vector<std::string> rules = {};
+  std::vector<std::string> added = {};
+  std::vector<std::string> removed = {};
+
+  [[nodiscard]] bool is_empty() const { return rules.empty() && added.empty() && removed.empty(); }
 };
 
 /// A directory of this machine that a sandbox sees with a layer above it: what the sandbox changes goes into the layer,

@@ -96,11 +96,14 @@ class TracedDriver final : public Driver {
     Span span = begin("change sandbox network", name);
     return spanning(std::move(span), driver_->set_network(std::move(name), std::move(network), std::move(allow)));
   }
-  Task<Result<EgressState>> set_egress(std::string name, std::vector<std::string> rules) override {
+  Task<Result<EgressState>> set_egress(std::string name, EgressChange change) override {
     Span span = begin("change sandbox egress", name);
-    return spanning(std::move(span), driver_->set_egress(std::move(name), std::move(rules)));
+    return spanning(std::move(span), driver_->set_egress(std::move(name), std::move(change)));
   }
   Task<Result<std::string>> egress_log(std::string name) override { return driver_->egress_log(std::move(name)); }
+  Task<Result<>> follow_egress_log(std::string name, std::function<Result<>(std::string_view lines)> take) override {
+    return driver_->follow_egress_log(std::move(name), std::move(take));
+  }
   Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override {
     Span span = begin("plan sandbox", spec.name);
     return spanning(std::move(span), driver_->manifest(std::move(spec), to_be_applied));

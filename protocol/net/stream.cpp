@@ -97,6 +97,12 @@ struct Stream::State {
   [[nodiscard]] int fd() { return descriptor.is_open() ? descriptor.native_handle() : -1; }
 
   IoStep read(std::span<char> into) {
+    IoStep step = read_uncounted(into);
+    if (traffic && step.kind == IoStep::Kind::done) traffic->received += step.bytes;
+    return step;
+  }
+
+  IoStep read_uncounted(std::span<char> into) {
     if (!descriptor.is_open()) return {.kind = IoStep::Kind::failed, .error = closed_error()};
     if (tls) return tls->read(into);
     IoStep step =
@@ -107,6 +113,12 @@ struct Stream::State {
 
   /// Sends as many bytes of `parts` after the first `skip` bytes as the socket takes; `skip` is less than all bytes.
   IoStep write(std::span<const std::string_view> parts, std::size_t skip) {
+    IoStep step = write_uncounted(parts, skip);
+    if (traffic && step.kind == IoStep::Kind::done) traffic->sent += step.bytes;
+    return step;
+  }
+
+  IoStep write_uncounted(std::span<const std::string_view> parts, std::size_t skip) {
     if (!descriptor.is_open()) return {.kind = IoStep::Kind::failed, .error = closed_error()};
     if (tls) return tls->write(next_record(parts, skip));
     std::array<iovec, 64> vectors;
@@ -161,6 +173,7 @@ struct Stream::State {
   std::unique_ptr<TlsSession> tls;
   std::unique_ptr<Deadline> read_deadline;
   std::unique_ptr<Deadline> write_deadline;
+  std::shared_ptr<Traffic> traffic;  ///< null as long as nobody counts
   unsigned cancellations = 0;
 };
 
@@ -349,6 +362,11 @@ std::function<void()> Stream::closer() const {
   return [state = std::weak_ptr{state_}] {
     if (const auto still = state.lock()) still->close();
   };
+}
+
+std::shared_ptr<const Traffic> Stream::count() {
+  if (!state_->traffic) state_->traffic = std::make_shared<Traffic>();
+  return state_->traffic;
 }
 
 bool Stream::is_open() const noexcept {

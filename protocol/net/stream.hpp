@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,12 @@ inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds:
   for (const std::string_view part : parts) sum += part.size();
   return sum;
 }
+
+/// The bytes that a stream has carried.
+struct Traffic {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+};
 
 /// A connected byte stream (TCP or Unix socket, plain or TLS) over a non-blocking descriptor that it owns. Each call
 /// tries the system call first and waits only on EAGAIN, so a ready stream never suspends. One read and one write may
@@ -84,6 +91,9 @@ class Stream {
   /// Returns a function that closes the connection; it may be called at any time, even after the connection has moved
   /// Returns a function that closes the connection, whichever Stream owns it by then, if any.
   [[nodiscard]] std::function<void()> closer() const;
+
+  /// Counts the bytes from now on. The result goes on counting wherever the stream is moved, and outlives it.
+  [[nodiscard]] std::shared_ptr<const Traffic> count();
 
   [[nodiscard]] bool is_open() const noexcept;
   [[nodiscard]] bool is_tls() const noexcept;

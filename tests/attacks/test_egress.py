@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import socket
 import ssl
+import threading
 
 import pytest
 
@@ -191,6 +193,51 @@ def test_many_connections_are_bounded(box, outside):
     box("cp", "-q", outside.probe, "box:/tmp/by_name.py")
     assert json.loads(box("exec", "box", "--", "python3", "/tmp/by_name.py", '{"hold": 300}')[0]) == 44
     until(lambda: through(box, {"to": "pypi.org:443"})[0]["status"] == 200)
+
+
+def test_no_change_of_rules_is_lost(box, outside):
+    names = [f"n{i}.example.org" for i in range(10)]
+    changes = [box.start("network", "box", "-q", "--egress", f"+{name}") for name in names]
+    assert [one.wait(60) for one in changes] == [0] * len(names)
+    rules = box.json("network", "box")["egress"]
+    assert set(names) <= set(rules) and len(rules) == len(NAMES) + len(names)
+    assert json.loads((box.sandboxes / "box/egress.json").read_text()) == rules
+
+
+FLOOD = """
+import socket
+for i in range(5000):
+    with socket.create_connection(("127.0.0.1", 3128)) as one:
+        one.sendall(b"CONNECT n%d.%s.evil.org:443 HTTP/1.1\\r\\n\\r\\n" % (i, b".".join([b"x" * 56] * 4)))
+        while one.recv(65536):
+            pass
+"""
+
+
+def test_a_flooded_log_is_followed_line_by_line(box, outside):
+    """More lines than a file of the log keeps come while it is read: each of them comes once, and in its order."""
+    reader, seen = box.start("egress", "log", "box", "-f", "-o", "json"), []
+    told = threading.Thread(target=lambda: seen.extend(json.loads(line)["host"].split(".")[0] for line in reader.stdout))
+    told.start()
+    box("exec", "box", "--", "python3", "-c", FLOOD)
+    assert (box.sandboxes / "box/egress-denied.log.1").exists()
+    box("rm", "-q", "-f", "box")
+    told.join(60)
+    assert reader.wait(20) == 0
+    assert seen == [f"n{i}" for i in range(5000)]
+
+
+def test_a_name_does_not_write_into_the_reader_s_terminal(box, outside):
+    through(box, {"head": "CONNECT evil\x1b[2J.org:443 HTTP/1.1\r\n\r\n"}, {"raw": "\x1b]0;mine\x07 \x9b\r\n\r\n"}, {"to": "\"}{.org:443"})
+    for words in (("-f",), ("-f", "-o", "json"), ("-f", "-o", "name")):
+        reader = box.start("egress", "log", "box", *words)
+        shown = reader.stdout.readline() + reader.stdout.readline() + reader.stdout.readline()
+        reader.send_signal(signal.SIGINT)
+        reader.wait(20)
+        assert not any(byte < 32 and byte != 10 or byte == 127 for byte in shown), shown
+    for wanted in ("evil\x1b[2J.org", "https://\x1b]0;x\x07/", "\u202eevil.org", "a" * 100_000):
+        out, err = box("egress", "explain", "box", wanted, status=1)
+        assert "\x1b" not in out + err and "\x07" not in out and "\u202e" not in out and "bad_target" in out
 
 
 def told_again(box):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -23,7 +24,7 @@ def test_a_box_reaches_what_it_may_by_name(skiff, outside):
     assert [(one["status"], one["code"]) for one in found[3:]] == [(403, "not_allowed"), (403, "port_not_allowed"), (403, "not_allowed")]
     problem = json.loads(found[3]["said"])
     assert (problem["code"], problem["host"], problem["port"], problem["status"]) == ("not_allowed", "evil.org", 443, 403)
-    assert "skiff network box --egress" in problem["detail"] and "--egress 'evil.org'" in problem["detail"]
+    assert "skiff network box --egress '+evil.org'" in problem["detail"]
     # A name is looked up as it is, and only if it is allowed.
     assert set(outside.asked()) == {"pypi.org", "a.b.wild.example.com"}
 
@@ -45,6 +46,7 @@ def test_bytes_pass_both_ways(skiff, outside):
     skiff.up("box", "--egress", "pypi.org")
     size = 8 << 20
     assert through(skiff, {"to": "pypi.org:443", "say": f"upload {size}"}) == [{"status": 200, "said": "got all"}]
+    until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "ended" and size < one["sent"] < 1.1 * size])
 
 
 def test_a_new_policy_holds_at_once(skiff, outside):
@@ -60,7 +62,8 @@ def test_a_new_policy_holds_at_once(skiff, outside):
     assert stays[1].poll() is None
     found = through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"}, {"to": "files.example.com:443"})
     assert [one["status"] for one in found] == [403, 200, 200]
-    assert skiff.json("network", "box") == {"name": "box", "egress": ["evil.org", "files.example.com"]}
+    shown = skiff.json("network", "box")
+    assert (shown["name"], shown["egress"]) == ("box", ["evil.org", "files.example.com"])
     # A policy that is wrong changes nothing.
     for rule in ("*", "10.0.0.0/8", "https://a.org", "a.org:0"):
         assert "--egress" in skiff("network", "box", "--egress", "pypi.org", "--egress", rule, status=125)[1]
@@ -73,20 +76,94 @@ def test_a_new_policy_holds_at_once(skiff, outside):
     assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [200, 403]
     stays[1].communicate(timeout=60)
     log = log_of(skiff)["items"]
-    assert ("cut", "policy_changed", "pypi.org") in [(one["verdict"], one.get("code"), one.get("host")) for one in log]
+    (cut,) = [one for one in log if one["verdict"] == "cut"]
+    assert (cut["code"], cut["host"]) == ("policy_changed", "pypi.org") and cut["received"] > 0
+    begun = next(one for one in log if one["verdict"] == "allowed" and one["connection"] == cut["connection"])
+    assert begun["generation"] != cut["generation"] == shown["generation"]
+    assert not [one for one in log if one["verdict"] == "ended" and one["connection"] == cut["connection"]]
 
 
 def test_the_log_says_what_passed_and_what_did_not(skiff, outside):
     skiff.up("box", "--egress", "pypi.org")
     assert log_of(skiff) == {"items": []}
     through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"}, {"to": "pypi.org:443", "sni": "evil.org"}, {"head": "TRACE / HTTP/1.1\r\n\r\n"})
-    told = [(one["verdict"], one.get("code"), one.get("host"), one.get("address")) for one in log_of(skiff)["items"]]
+    until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "ended"])
+    lines = log_of(skiff)["items"]
+    told = [(one["verdict"], one.get("code"), one.get("host"), one.get("address")) for one in lines]
     wanted = [("allowed", None, "pypi.org", "11.7.7.7"), ("allowed", None, "pypi.org", "11.7.7.7"), ("denied", "not_allowed", "evil.org", None),
-              ("denied", "sni_mismatch", "pypi.org", "11.7.7.7"), ("denied", "method_not_allowed", None, None)]
+              ("denied", "sni_mismatch", "pypi.org", "11.7.7.7"), ("denied", "method_not_allowed", None, None),
+              ("ended", None, "pypi.org", "11.7.7.7")]
     assert sorted(told, key=str) == sorted(wanted, key=str)
+    # Both that were allowed have a second line, by the id of the connection.
+    by_id = {one["connection"]: one for one in lines if one["verdict"] in ("ended", "denied") and "connection" in one}
+    begun = [one for one in lines if one["verdict"] == "allowed"]
+    assert len(by_id) == 2 and {one["connection"] for one in begun} == set(by_id)
+    assert not any("sent" in one for one in begun)
+    ended = next(one for one in by_id.values() if one["verdict"] == "ended")
+    assert ended["sent"] > 500 and ended["received"] > 500 and ended["ms"] >= 0
+    refused = next(one for one in by_id.values() if one["verdict"] == "denied")
+    assert (refused["sent"], refused["received"]) == (0, 0)
+    assert {one["generation"] for one in lines} == {skiff.json("network", "box")["generation"]}
     shown = skiff("egress", "log", "box", "--denied")[0].splitlines()
+    assert "received" in skiff("egress", "log", "box")[0]
     assert len(shown) == 4 and "sni_mismatch" in shown[2] and "evil.org:443" in shown[1]
     assert "hello" not in skiff("egress", "log", "box")[0]
+
+
+def test_single_rules_are_added_and_removed(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org", "--egress", "files.example.com")
+    assert skiff("network", "box", "--egress", "+evil.org", "--egress", "-PyPI.org:443")[0] == "box may reach: evil.org files.example.com\n"
+    assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [403, 200]
+    assert skiff("network", "box", "--egress=-evil.org", "--dry-run")[0] == "box may reach: files.example.com\n"
+    for words, said in ((("-pypi.org",), "the rules are: evil.org files.example.com"), (("+a.org", "b.org"), "either rules"),
+                        (("-evil.org", "-files.example.com"), "no rule would be left"), (("+",), "expected a DNS name"), (("-",), "expected a DNS name")):
+        err = skiff("network", "box", *(word for rule in words for word in ("--egress", rule)), status=125)[1]
+        assert said in err, err
+    assert skiff.json("network", "box")["egress"] == ["evil.org", "files.example.com"]
+
+
+def test_explain_says_what_the_proxy_would_say(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org", "--egress", "inner.example.com")
+    out = skiff("egress", "explain", "box", "https://pypi.org/simple/")[0]
+    assert "is allowed by the rule pypi.org" in out and "not been looked up" in out
+    refused = json.loads(skiff("egress", "explain", "box", "evil.org:8443", "-o", "json", status=1)[0])
+    assert (refused["verdict"], refused["code"], refused["remedy"]) == ("denied", "not_allowed", "skiff network box --egress '+evil.org:8443'")
+    assert skiff("egress", "explain", "box", "1.2.3.4", "-o", "name", status=1)[0] == "denied\n"
+    assert "no sandbox" in skiff("egress", "explain", "absent", "pypi.org", status=125)[1]
+    # Its judge is the proxy's, up to the addresses.
+    targets = ("pypi.org:443", "evil.org:443", "pypi.org:80", "1.2.3.4:443", "pypi.org:0", "inner.example.com:443")
+    explained = [json.loads(skiff("egress", "explain", "box", one, "-o", "json", status=status)[0]).get("code", "")
+                 for one, status in zip(targets, (0, 1, 1, 1, 1, 0))]
+    assert explained[:-1] == [one.get("code", "") for one in through(skiff, *({"to": one} for one in targets))][:-1]
+    assert outside.asked() and "evil.org" not in outside.asked()
+
+
+def follower(skiff, *flags):
+    """A reader of the box's log, and the lines that it has printed."""
+    lines, reader = [], skiff.start("egress", "log", "box", "-f", "-o", "json", *flags)
+    threading.Thread(target=lambda: lines.extend(json.loads(line) for line in reader.stdout), daemon=True).start()
+    return reader, lines
+
+
+def test_the_log_is_followed_until_the_sandbox_goes(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org")
+    through(skiff, {"to": "evil.org:443"})
+    reader, lines = follower(skiff)
+    other, denied = follower(skiff, "--denied")
+    until(lambda: [one["host"] for one in lines] == ["evil.org"])
+    through(skiff, {"to": "pypi.org:443"})
+    until(lambda: [one["verdict"] for one in lines] == ["denied", "allowed", "ended"])
+    # It goes on while the box is stopped, and when it runs again.
+    skiff("stop", "-q", "box")
+    skiff("start", "-q", "box")
+    through(skiff, {"to": "files.example.com:443"})
+    until(lambda: len(lines) == 4 and len(denied) == 2)
+    other.send_signal(signal.SIGINT)
+    assert other.wait(20) == 128 + signal.SIGINT
+    assert "-f prints lines" in skiff("egress", "log", "box", "-f", "-o", "yaml", status=125)[1]
+    skiff("rm", "-q", "box")
+    assert reader.wait(20) == 0 and reader.stderr.read() == b""
+    assert [one["host"] for one in lines] == ["evil.org", "pypi.org", "pypi.org", "files.example.com"]
 
 
 def test_the_proxy_ends_with_its_box(skiff, outside):

@@ -55,6 +55,8 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/describe.cpp": "tests/integration/cli/test_ps_describe.py drives it through the real binaries",
     "container/cli/commands/cluster/doctor.cpp": "tests/integration/cli/test_doctor.py and test_serve_deployed.py drive it through the real binaries",
     "container/cli/commands/cluster/egress_log.cpp": "tests/integration/test_box_egress.py drives it through the real binaries",
+    "container/cli/commands/cluster/egress_explain.cpp": "tests/integration/test_box_egress.py drives it through the real binaries",
+    "container/drivers/pods/egress/log_follower.cpp": "tests/kubernetes/launcher/test_egress.py drives it through the real binaries",
     "container/cli/commands/exec.cpp": "tests/integration/cli/test_exec.py drives it through the real binaries",
     "container/cli/commands/extend.cpp": "tests/integration/cli/test_start_stop.py drives it through the real binaries",
     "container/cli/commands/files/file_entries.cpp": "tests/integration/cli/test_files_session.py drives it through the real binaries",

@@ -46,6 +46,7 @@ namespace skiff::container {
 [[nodiscard]] Command manifest_command();
 [[nodiscard]] Command network_command();
 [[nodiscard]] Command egress_log_command();
+[[nodiscard]] Command egress_explain_command();
 [[nodiscard]] Command egress_install_command();
 [[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/small_file.hpp"
+#include "container/cli/flags/egress_file.hpp"
 #include "container/host/state_directory.hpp"
 #include "container/sandbox/pools.hpp"
 #include "protocol/json/utf8.hpp"
@@ -73,6 +74,10 @@ std::vector<Setting> SpecFlags::rows() {
        .value = "HOST[:PORT]",
        .help = "Name that a sandbox of the drivers box and pod may reach by HTTPS, through a proxy; *.example.com is "
                "every name below example.com. Without a port: 443. A cluster needs `skiff egress install`."},
+      {.flag = "egress-file",
+       .target = setting::Text{&egress_file_},
+       .value = "FILE",
+       .help = "File with such names: YAML with version: 1, and allow, a list of them."},
       {.flag = "pids",
        .target = setting::Count{&pids_, 0, 4'194'304},
        .value = "N",
@@ -103,7 +108,7 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "mount", "expose", "egress", "pids", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label", "mount", "expose", "egress", "egress-file", "pids", "ttl", "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -156,6 +161,10 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   spec.mount = mount_;
   spec.exposed = exposed_;
   spec.egress = egress_;
+  if (!egress_file_.empty()) {
+    SKIFF_TRY(auto rules, read_egress_file(egress_file_));
+    spec.egress.insert(spec.egress.end(), std::move_iterator{rules.begin()}, std::move_iterator{rules.end()});
+  }
   spec.pids = pids_;
   spec.names_network = std::ranges::count(given, "--network") > 0;
   spec.names_memory = std::ranges::count(given, "--memory") > 0;

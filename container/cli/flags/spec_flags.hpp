@@ -31,6 +31,7 @@ class SpecFlags {
   std::string mount_;
   std::vector<std::string> exposed_;
   std::vector<std::string> egress_;
+  std::string egress_file_;
   std::uint64_t pids_ = 0;
   std::vector<std::string> labels_;
   std::chrono::milliseconds ttl_{0};

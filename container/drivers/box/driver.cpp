@@ -25,6 +25,7 @@
 #include "container/drivers/box/network/pasta.hpp"
 #include "container/drivers/box/support.hpp"
 #include "container/egress/audit.hpp"
+#include "container/egress/audit_reader.hpp"
 #include "container/egress/policy.hpp"
 #include "container/host/file_lock.hpp"
 #include "container/sandbox/dialects.hpp"
@@ -466,23 +467,22 @@ Task<std::vector<Check>> BoxDriver::examine() {
   co_return checks;
 }
 
-Task<Result<EgressState>> BoxDriver::set_egress(std::string name, std::vector<std::string> rules) {
+Task<Result<EgressState>> BoxDriver::set_egress(std::string name, EgressChange change) {
   SKIFF_CO_TRY_VOID(records().load(name));
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records().lock_file(), name, kRecordPatience));
   SKIFF_CO_TRY(auto record, records().load(name));
-  if (record.egress.empty()) {
-    co_return fail(Errc::invalid_field,
-                   "\"" + name + "\" has no egress by name: skiff up --egress HOST creates a sandbox that has", "name");
-  }
-  if (!rules.empty()) {
-    SKIFF_CO_TRY(record, co_await box::change_egress(record, &records(), std::move(rules)));
-  }
+  SKIFF_CO_TRY(record, co_await box::change_egress(record, &records(), std::move(change)));
   co_return EgressState{.rules = record.egress};
 }
 
 Task<Result<std::string>> BoxDriver::egress_log(std::string name) {
   SKIFF_CO_TRY_VOID(co_await set_egress(name, {}));
   co_return egress::read_audit(records().directory(name));
+}
+
+Task<Result<>> BoxDriver::follow_egress_log(std::string name, std::function<Result<>(std::string_view lines)> take) {
+  SKIFF_CO_TRY_VOID(co_await set_egress(name, {}));
+  co_return co_await egress::follow_audit(records().directory(name), std::move(take));
 }
 
 Task<Result<PodOptions>> BoxDriver::set_network(std::string, std::string, std::vector<std::string>) {

@@ -377,9 +377,14 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   co_return co_await change_network(cluster_, std::move(known), std::move(network), std::move(allow));
 }
 
-Task<Result<EgressState>> PodDriver::set_egress(std::string name, std::vector<std::string> rules) {
+Task<Result<EgressState>> PodDriver::set_egress(std::string name, EgressChange change) {
   SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
-  co_return co_await change_egress(cluster_, std::move(known), std::move(rules));
+  co_return co_await change_egress(cluster_, std::move(known), std::move(change));
+}
+
+Task<Result<>> PodDriver::follow_egress_log(std::string name, std::function<Result<>(std::string_view lines)> take) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
+  co_return co_await container::follow_egress_log(cluster_, std::move(known), std::move(take));
 }
 
 Task<Result<std::string>> PodDriver::egress_log(std::string name) {

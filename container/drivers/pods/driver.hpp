@@ -60,8 +60,10 @@ class PodDriver final : public Driver {
   /// `invalid_field` for a sandbox of one run.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
-  [[nodiscard]] Task<Result<EgressState>> set_egress(std::string name, std::vector<std::string> rules) override;
+  [[nodiscard]] Task<Result<EgressState>> set_egress(std::string name, EgressChange change) override;
   [[nodiscard]] Task<Result<std::string>> egress_log(std::string name) override;
+  [[nodiscard]] Task<Result<>> follow_egress_log(std::string name,
+                                                 std::function<Result<>(std::string_view lines)> take) override;
   [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
  private:

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <boost/system/system_error.hpp>
 
 #include "base/async/semaphore.hpp"
@@ -27,11 +25,7 @@ constexpr std::size_t kRefusalDiscarded = std::size_t{64} << 10U;
 /// The rules in an annotation; nullopt without any, or with broken ones.
 std::optional<Policy> policy_in(const std::string& text) {
   if (text.empty() || text.size() > kLargestEgressPolicy) return std::nullopt;
-  const auto value = nlohmann::json::parse(text, nullptr, false);
-  if (!value.is_array() || !std::ranges::all_of(value, [](const auto& one) { return one.is_string(); })) {
-    return std::nullopt;
-  }
-  auto policy = Policy::parse(value.get<std::vector<std::string>>());
+  auto policy = Policy::parse_json(text);
   return policy ? std::optional{std::move(*policy)} : std::nullopt;
 }
 

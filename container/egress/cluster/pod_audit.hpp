@@ -32,6 +32,7 @@ class PodAudit final : public Audit {
 
   [[nodiscard]] bool allow(const AuditEntry& entry) override { return sink_(audit_line(who_, entry)); }
   void deny(const AuditEntry& entry) override;
+  void end(const AuditEntry& entry) override { (void)sink_(audit_line(who_, entry)); }
 
  private:
   AuditSubject who_;

@@ -14,14 +14,14 @@ TEST(Judge, SaysWhatWouldAllow) {
   EXPECT_EQ(other.status, 403);
   EXPECT_EQ(other.code, "not_allowed");
   EXPECT_TRUE(other.detail.contains("skiff network demo --egress")) << other.detail;
-  EXPECT_TRUE(other.detail.contains("--egress 'evil.org'")) << other.detail;
+  EXPECT_TRUE(other.detail.contains("--egress '+evil.org'")) << other.detail;
   const auto port = judge(&policy, {"pypi.org", 22}, "demo").value();
   EXPECT_EQ(port.code, "port_not_allowed");
-  EXPECT_TRUE(port.detail.contains("'pypi.org:22'")) << port.detail;
+  EXPECT_TRUE(port.detail.contains("'+pypi.org:22'")) << port.detail;
   const auto plain = judge(&policy, {"pypi.org", 80, true}, "demo").value();
   EXPECT_EQ(plain.code, "port_not_allowed");
-  EXPECT_TRUE(plain.detail.contains("--egress 'http://pypi.org'")) << plain.detail;
-  EXPECT_TRUE(judge(&policy, {"evil.org", 8080, true}, "demo")->detail.contains("'http://evil.org:8080'"));
+  EXPECT_TRUE(plain.detail.contains("--egress '+http://pypi.org'")) << plain.detail;
+  EXPECT_TRUE(judge(&policy, {"evil.org", 8080, true}, "demo")->detail.contains("'+http://evil.org:8080'"));
   EXPECT_EQ(judge(nullptr, {"pypi.org", 443}, "demo")->code, "no_policy");
 }
 

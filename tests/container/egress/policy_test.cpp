@@ -62,6 +62,32 @@ TEST(Policy, HasOneForm) {
             (std::vector<std::string>{"*.a.org:8443", "b.org"}));
 }
 
+using Rules = std::vector<std::string>;
+
+TEST(Policy, ChangesSingleRules) {
+  const Rules now{"b.org", "*.a.org:8443"};
+  EXPECT_EQ(Policy::after(now, {}, Rules{"C.org", "b.org:443"}, Rules{"*.A.org:8443"})->rules(),
+            (Rules{"b.org", "c.org"}));
+  EXPECT_EQ(Policy::after(now, Rules{"d.org"}, {}, {})->rules(), (Rules{"d.org"}));
+  EXPECT_EQ(Policy::after(now, {}, Rules{"c.org"}, now)->rules(), (Rules{"c.org"}));
+  const auto absent = Policy::after(now, {}, {}, Rules{"b.org:8443"});
+  ASSERT_FALSE(absent.has_value());
+  EXPECT_TRUE(absent.error().message.contains("-b.org:8443")) << absent.error().message;
+  EXPECT_TRUE(absent.error().message.contains("*.a.org:8443")) << absent.error().message;
+  EXPECT_FALSE(Policy::after(now, {}, {}, now).has_value()) << "none is left";
+  EXPECT_FALSE(Policy::after(now, {}, Rules{"+c.org"}, {}).has_value());
+  EXPECT_FALSE(Policy::after(now, {}, {}, Rules{"b.org", "b.org"}).has_value());
+}
+
+TEST(Policy, HasADigestOfItsRules) {
+  const Policy one = policy_of({"b.org", "a.org"});
+  EXPECT_EQ(one.generation().size(), 12U);
+  EXPECT_EQ(one.generation(), policy_of({"A.org:443", "b.org"}).generation());
+  EXPECT_NE(one.generation(), policy_of({"b.org"}).generation());
+  EXPECT_EQ(one.rule_of("a.org", 443), "a.org");
+  EXPECT_EQ(one.rule_of("a.org", 80), "");
+}
+
 TEST(Policy, RefusesWhatIsNoRule) {
   for (const char* text : {"",
                            "*",

@@ -35,5 +35,42 @@ CO_TEST(PodLog, OfAContainerThatHasNotStartedIsAFailureThatSaysSo) {
   co_await server.stop();
 }
 
+TEST(LogPlace, KnowsWhatComesAgain) {
+  LogPlace place;
+  EXPECT_EQ(place.take("2026-01-01T00:00:00.000000001Z one").value_or("-"), "one");
+  EXPECT_EQ(place.take("2026-01-01T00:00:00.000000002Z two").value_or("-"), "two");
+  EXPECT_EQ(place.take("2026-01-01T00:00:00.000000002Z two").value_or("-"), "two") << "another one with this time";
+  place.begin_again();
+  EXPECT_FALSE(place.take("2026-01-01T00:00:00.000000001Z one"));
+  EXPECT_FALSE(place.take("2026-01-01T00:00:00.000000002Z two"));
+  EXPECT_FALSE(place.take("2026-01-01T00:00:00.000000002Z two"));
+  EXPECT_EQ(place.take("2026-01-01T00:00:00.000000002Z three").value_or("-"), "three");
+  EXPECT_EQ(place.take("2026-01-01T00:00:00.000000003Z").value_or("-"), "");
+  EXPECT_EQ(place.time(), "2026-01-01T00:00:00.000000003Z");
+}
+
+CO_TEST(PodLog, IsFollowedAndGoneOnWithWhereItsConnectionEnded) {
+  CannedServer server{
+      executor,
+      {{answer("200 OK", "2026-01-01T00:00:00.1Z a\n2026-01-01T00:00:00.2Z b\n2026-01-01T00:00:00.3Z ha",
+               "Content-Type: text/plain\r\n")},
+       {answer("200 OK", "2026-01-01T00:00:00.2Z b\n2026-01-01T00:00:00.3Z half\n", "Content-Type: text/plain\r\n")}}};
+  Client client{
+      Transport::open(executor, std::make_shared<BlockingPool>("test", 1), server.access(), test::quick()).value()};
+  LogPlace place;
+  std::string lines;
+  for (int i = 0; i < 2; ++i) {
+    auto done = co_await follow_log(&client, "n", "p", &place, [&](std::string_view line) {
+      lines.append(line).append(1, '\n');
+      return true;
+    });
+    CO_ASSERT_TRUE(done.has_value()) << done.error().error.message;
+  }
+  EXPECT_EQ(lines, "a\nb\nhalf\n");
+  EXPECT_EQ(server.requests().at(0).find("GET /api/v1/namespaces/n/pods/p/log?follow=true&timestamps=true "), 0u);
+  EXPECT_TRUE(server.requests().at(1).contains("sinceTime=2026-01-01T00")) << server.requests().at(1);
+  co_await server.stop();
+}
+
 }  // namespace
 }  // namespace skiff::kube

@@ -71,7 +71,7 @@ WRITES = {
 
 
 # Commands that need a cluster, a box, a keyboard, or a page that npm builds. They print with the same two functions.
-NOT_HERE = {"changes", "apply", "console", "egress log", "egress install", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
+NOT_HERE = {"changes", "apply", "console", "egress log", "egress explain", "egress install", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
 
 
 # {command: what makes it read stdin, with what it ends with when that is at its end}

@@ -4,6 +4,7 @@ it does not, and the proofs that it is so."""
 import json
 import pathlib
 import tempfile
+import threading
 
 import pytest
 
@@ -124,6 +125,9 @@ def test_a_sandbox_reaches_the_names_and_nothing_else(skiff, outside):
         ("pypi.org", "allowed"), ("a.wild.example.com", "allowed")}
     assert {line["code"] for line in skiff.log("--denied")} == {"not_allowed", "port_not_allowed", "private_address", "sni_mismatch"}
     assert {line["pod"] for line in lines} == {"skiff-box"}
+    ended = until(lambda: [line for line in skiff.log() if line["verdict"] == "ended"], 30, "the end of a connection")
+    assert ended[0]["sent"] > 0 and ended[0]["received"] > 0
+    assert {line["generation"] for line in lines} == {json.loads(skiff("network", "box", "-o", "json")[0])["generation"]}
 
 
 def token_of(pod):
@@ -158,12 +162,24 @@ def test_a_policy_is_replaced_and_cuts_what_it_forbids(skiff):
     assert staying.wait(30) == 0
     until(lambda: [one.get("code", one["status"]) for one in skiff.through({"to": "pypi.org:443"}, {"to": "evil.org:443"})] == ["not_allowed", 200],
           30, "the new policy")
+    # No change is lost among several at the same moment, neither in the record nor on the Pod.
+    names = [f"n{i}.example.org" for i in range(5)]
+    changes = [skiff.start("network", "box", "-q", "--egress", f"+{name}") for name in names]
+    assert [one.wait(60) for one in changes] == [0] * len(names)
+    assert json.loads(skiff.pod()["metadata"]["annotations"]["skiff.dev/egress"]) == sorted(["evil.org", *names])
+    assert "there is no such rule" in skiff("network", "box", "--egress", "-pypi.org", status=125)[1]
+    assert "by the rule evil.org" in skiff("egress", "explain", "box", "evil.org")[0]
     skiff.namespace.patch("pod/skiff-box", {"metadata": {"annotations": {"skiff.dev/egress": "not JSON"}}})
+    assert "no_policy" in skiff("egress", "explain", "box", "evil.org", status=1)[0]
     until(lambda: skiff.through({"to": "evil.org:443"})[0].get("code") == "no_policy", 30, "no policy")
 
 
 def test_without_the_proxy_nothing_passes(skiff):
     skiff.up("box", "--egress", "pypi.org")
+    reader, followed = skiff.start("egress", "log", "box", "-f", "-o", "json"), []
+    threading.Thread(target=lambda: followed.extend(json.loads(line) for line in reader.stdout), daemon=True).start()
+    skiff.through({"to": "evil.org:443"})
+    until(lambda: [one["host"] for one in followed] == ["evil.org"], 30, "a line")
     skiff.home.patch("deployment/skiff-egress", {"spec": {"replicas": 0}})
     until(lambda: skiff.home.items("pods") == [], 60, "no proxy", every=0.1)
     assert skiff.through({"to": "pypi.org:443"})[0]["status"] in (502, 503)
@@ -171,6 +187,12 @@ def test_without_the_proxy_nothing_passes(skiff):
     skiff.home.patch("deployment/skiff-egress", {"spec": {"replicas": 2}})
     until(skiff.is_ready, 60, "two proxies", every=0.1)
     until(lambda: skiff.through({"to": "pypi.org:443"})[0]["status"] == 200, 60, "a way again")
+    # The log of the new Pods is followed, too, until the sandbox goes.
+    until(lambda: [one for one in followed if one["verdict"] == "ended"], 30, "a line of a new Pod")
+    skiff("rm", "-q", "box")
+    assert reader.wait(60) == 0, reader.stderr.read()
+    begun = [one["connection"] for one in followed if one["verdict"] == "allowed"]
+    assert len(set(begun)) == len(begun) and len([one for one in followed if one["host"] == "evil.org"]) == 1
 
 
 def test_doctor_proves_the_fence_by_two_pods(skiff):

@@ -13,23 +13,24 @@ namespace {
 class Network final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "network",
-             .target = setting::Text{&network_},
-             .value = "POLICY",
-             .help = "What the sandbox may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
-             .shown_default = "as it was"},
-            {.flag = "allow",
-             .target = setting::List{&allow_},
-             .value = "CIDR",
-             .help = "Only these addresses may reach the sandbox; 0.0.0.0/0 and ::/0 admit everyone.",
-             .shown_default = "as it was"},
-            {.flag = "egress",
-             .target = setting::List{&egress_},
-             .value = "HOST[:PORT]",
-             .help = "Names that a sandbox may reach from now on, in place of those of "
-                     "`skiff up --egress`. Connections to others are cut.",
-             .shown_default = "as it was"},
-            dry_run_.row("Only print the policy as it would be.")};
+    return {
+        {.flag = "network",
+         .target = setting::Text{&network_},
+         .value = "POLICY",
+         .help = "What the sandbox may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
+         .shown_default = "as it was"},
+        {.flag = "allow",
+         .target = setting::List{&allow_},
+         .value = "CIDR",
+         .help = "Only these addresses may reach the sandbox; 0.0.0.0/0 and ::/0 admit everyone.",
+         .shown_default = "as it was"},
+        {.flag = "egress",
+         .target = setting::List{&egress_},
+         .value = "HOST[:PORT]",
+         .help = "Names that a sandbox may reach from now on, in place of those before. +HOST adds a rule, and -HOST "
+                 "removes one. Connections to others are cut.",
+         .shown_default = "as it was"},
+        dry_run_.row("Only print the policy as it would be.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -46,12 +47,18 @@ class Network final : public Invocation {
       SKIFF_CO_TRY(is_of_names, co_await has_names(driver, name));
     }
     if (is_of_names) {
-      SKIFF_CO_TRY(const auto wanted, egress::Policy::parse(egress_));
-      SKIFF_CO_TRY(auto state, co_await driver->set_egress(name, changes ? egress_ : std::vector<std::string>{}));
-      if (!changes && !egress_.empty()) state.rules = wanted.rules();
+      SKIFF_CO_TRY(const auto wanted, change_in(egress_));
+      SKIFF_CO_TRY(const auto state, co_await driver->set_egress(name, changes ? wanted : EgressChange{}));
+      auto policy = egress::Policy::parse(state.rules);
+      if (!changes && !wanted.is_empty())
+        policy = egress::Policy::after(state.rules, wanted.rules, wanted.added, wanted.removed);
+      if (!policy) co_return std::unexpected{std::move(policy.error())};
       std::string shown = name + " may reach:";
-      for (const std::string& rule : state.rules) shown += " " + rule;
-      SKIFF_CO_TRY_VOID(context.show({{"name", name}, {"egress", state.rules}}, shown + "\n", name + "\n"));
+      for (const std::string& rule : policy->rules()) shown += " " + rule;
+      if (state.is_unreadable) shown = name + " reaches nothing: the rules of its Pod cannot be read; name them again";
+      SKIFF_CO_TRY_VOID(
+          context.show({{"name", name}, {"egress", policy->rules()}, {"generation", policy->generation()}},
+                       shown + "\n", name + "\n"));
       co_return 0;
     }
     SKIFF_CO_TRY(auto now, co_await driver->set_network(name, changes ? network_ : "",
@@ -71,6 +78,21 @@ class Network final : public Invocation {
   }
 
  private:
+  static Result<EgressChange> change_in(const std::vector<std::string>& given) {
+    EgressChange change;
+    for (const std::string& text : given) {
+      const bool is_change = text.starts_with('+') || text.starts_with('-');
+      auto& kind = text.starts_with('+') ? change.added : is_change ? change.removed : change.rules;
+      kind.push_back(is_change ? text.substr(1) : text);
+    }
+    if (!change.rules.empty() && change.rules.size() < given.size()) {
+      return fail(Errc::invalid_field,
+                  "--egress: either rules that replace all others, or changes of single ones: +HOST and -HOST",
+                  "--egress");
+    }
+    return change;
+  }
+
   /// True if the sandbox has egress by name.
   static Task<Result<bool>> has_names(Driver* driver, std::string name) {
     const bool is_box = driver->name() == "box";
@@ -103,7 +125,8 @@ Command network_command() {
           "clusters.\n"
           "\n"
           "  skiff network demo --allow 203.0.113.7/32 --network dns\n"
-          "  skiff network demo --egress pypi.org --egress '*.example.com:8443'",
+          "  skiff network demo --egress pypi.org --egress '*.example.com:8443'\n"
+          "  skiff network demo --egress +files.example.com --egress -pypi.org",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}},
       .make = &create_invocation<Network>};
 }

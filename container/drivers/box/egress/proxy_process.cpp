@@ -98,8 +98,14 @@ Task<Result<HostRecord>> start_egress(EgressSockets sockets, HostRecord record, 
   co_return record;
 }
 
-Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records, std::vector<std::string> rules) {
-  SKIFF_CO_TRY(const auto policy, egress::Policy::parse(rules));
+Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records, EgressChange change) {
+  if (record.egress.empty()) {
+    co_return fail(Errc::invalid_field,
+                   "\"" + record.name + "\" has no egress by name: skiff up --egress HOST creates a sandbox that has",
+                   "name");
+  }
+  if (change.is_empty()) co_return record;
+  SKIFF_CO_TRY(const auto policy, egress::Policy::after(record.egress, change.rules, change.added, change.removed));
   const auto directory = records->directory(record.name);
   const bool runs = !record.stopped && is_alive(record.process());
   // The file first: the rules of the record are in force, or will be at the next start.

@@ -2,12 +2,12 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "base/async/task.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "container/host/record.hpp"
+#include "container/sandbox/sandbox.hpp"
 
 /// The egress proxy of a box (container/egress) as a process of this machine beside it. The box has its socket, and
 /// nothing else of it.
@@ -30,11 +30,11 @@ struct EgressSockets {
 [[nodiscard]] Task<Result<HostRecord>> start_egress(EgressSockets sockets, HostRecord record,
                                                     std::filesystem::path directory);
 
-/// Replaces the rules: in the file of the policy, in the record, and in the proxy of a box that runs. The caller holds
-/// the lock of the name. `sandbox_not_running` if the proxy does not answer; the rules are those of the next start
-/// then.
+/// Changes the rules: in the file of the policy, in the record, and in the proxy of a box that runs. The caller holds
+/// the lock of the name. `invalid_field` for a box without egress by name; `sandbox_not_running` if the proxy does not
+/// answer; the rules are those of the next start then.
 [[nodiscard]] Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records,
-                                                     std::vector<std::string> rules);
+                                                     EgressChange change);
 
 /// The rules of a box for people.
 [[nodiscard]] std::string egress_text(const HostRecord& record, bool runs);

@@ -8,6 +8,7 @@
 
 #include "container/agent/egress_token.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/drivers/pods/egress/log_follower.hpp"
 #include "container/egress/policy.hpp"
 #include "container/kube/pod_log.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
+constexpr int kMostPuts = 20;
 /// Most bytes of each proxy's log that are read.
 constexpr std::uint64_t kMostLog = std::uint64_t{8} << 20U;
 
@@ -26,9 +28,8 @@ std::unexpected<Error> not_installed(const Cluster& cluster, const std::string& 
               std::string{kEgressNotInstalled});
 }
 
-Result<egress::Policy> parse_rules(const std::vector<std::string>& rules) {
-  SKIFF_TRY(auto policy, egress::Policy::parse(rules));
-  if (json(policy.rules()).dump().size() > kLargestEgressPolicy) {
+Result<egress::Policy> within_limit(Result<egress::Policy> policy) {
+  if (policy && json(policy->rules()).dump().size() > kLargestEgressPolicy) {
     return fail(Errc::invalid_field, "--egress: the rules have more than 16 KiB", "--egress");
   }
   return policy;
@@ -72,13 +73,41 @@ std::string lines_about(std::string_view text, std::string_view id) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
-    if (line.contains(id)) {
-      const auto value = json::parse(line, nullptr, false);
-      if (value.is_object() && value.contains("id") && value["id"] == id) lines.append(line).append(1, '\n');
-    }
+    if (is_about(line, id)) lines.append(line).append(1, '\n');
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+/// The rules by which the proxy judges: those on the Pod; those of the record for a sandbox without one.
+EgressState rules_in_force(const KnownPod& known) {
+  EgressState recorded{.rules = known.record->spec.egress};
+  if (!known.pod) return recorded;
+  const auto on_pod = egress::Policy::parse_json(known.pod->annotation(kEgressAnnotation));
+  return on_pod ? EgressState{.rules = on_pod->rules()} : EgressState{.rules = recorded.rules, .is_unreadable = true};
+}
+
+/// Puts the rules of the record on the Pod. The Pod is read before the record, and must not have changed when it is
+/// written. So of several who do this at the same time, the last one has the newest record.
+Task<Result<>> put_rules(Cluster* cluster, KnownPod known) {
+  kube::Client& client = cluster->client();
+  const Object& old = *known.config_map;
+  for (int tries = 0; tries < kMostPuts; ++tries) {
+    // A `start` may have created the Pod since it was read.
+    SKIFF_CO_TRY(const auto pod,
+                 co_await find_pod(cluster, known.record->namespace_name, known.record->pod, known.record->id));
+    if (!pod) co_return Result<>{};
+    SKIFF_CO_TRY(const auto now, co_await client.get(kube::kConfigMaps, old.namespace_name(), old.name()));
+    SKIFF_CO_TRY(const auto record, read_record(now));
+    const json patch{{"metadata",
+                      {{"resourceVersion", pod->resource_version()},
+                       {"annotations", {{kEgressAnnotation, json(record.spec.egress).dump()}}}}}};
+    auto changed =
+        co_await client.patch(kube::kPods, pod->namespace_name(), pod->name(), kube::PatchKind::merge, patch);
+    if (changed || changed.error().not_found()) co_return Result<>{};
+    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error())};
+  }
+  co_return fail(Errc::timeout, "its Pod is being changed by others repeatedly");
 }
 
 Result<> check_has_egress(const KnownPod& known) {
@@ -93,7 +122,7 @@ Result<> check_has_egress(const KnownPod& known) {
 Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec) {
   if (spec->egress.empty()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(check_beside_egress(*spec));
-  SKIFF_CO_TRY(const auto policy, parse_rules(spec->egress));
+  SKIFF_CO_TRY(const auto policy, within_limit(egress::Policy::parse(spec->egress)));
   spec->egress = policy.rules();
   SKIFF_CO_TRY_VOID(co_await find_notice(cluster));
   co_return Result<>{};
@@ -110,26 +139,21 @@ Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::
                          .token = std::move(token)};
 }
 
-Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, std::vector<std::string> rules) {
+Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, EgressChange change) {
   SKIFF_CO_TRY_VOID(check_has_egress(known));
-  if (rules.empty()) co_return EgressState{.rules = known.record->spec.egress};
-  SKIFF_CO_TRY(const auto policy, parse_rules(rules));
-  auto now =
-      co_await change_spec(cluster, std::move(known), [&](PodRecord& record) { record.spec.egress = policy.rules(); });
+  if (change.is_empty()) co_return rules_in_force(known);
+  Result<egress::Policy> policy;
+  auto now = co_await change_spec(cluster, std::move(known), [&](PodRecord& record) {
+    policy = within_limit(egress::Policy::after(record.spec.egress, change.rules, change.added, change.removed));
+    if (policy) record.spec.egress = policy->rules();
+  });
   if (!now) co_return std::unexpected{std::move(now.error())};
-  // A `start` may have created the Pod since it was read.
-  SKIFF_CO_TRY(const auto pod,
-               co_await find_pod(cluster, now->record->namespace_name, now->record->pod, now->record->id));
-  if (pod) {
-    const json patch{{"metadata", {{"annotations", {{kEgressAnnotation, json(policy.rules()).dump()}}}}}};
-    auto changed = co_await cluster->client().patch(kube::kPods, pod->namespace_name(), pod->name(),
-                                                    kube::PatchKind::merge, patch);
-    if (!changed && !changed.error().not_found()) {
-      changed.error().error.message += " (the record is changed; the same command again changes the Pod)";
-      co_return std::unexpected{std::move(changed.error())};
-    }
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (auto put = co_await put_rules(cluster, std::move(*now)); !put) {
+    put.error().message += " (the record is changed; the same command again changes the Pod)";
+    co_return std::unexpected{std::move(put.error())};
   }
-  co_return EgressState{.rules = policy.rules()};
+  co_return EgressState{.rules = policy->rules()};
 }
 
 Task<Result<std::string>> read_egress_log(Cluster* cluster, KnownPod known) {
@@ -146,6 +170,13 @@ Task<Result<std::string>> read_egress_log(Cluster* cluster, KnownPod known) {
     if (text) lines += lines_about(*text, known.record->id);
   }
   co_return lines;
+}
+
+Task<Result<>> follow_egress_log(Cluster* cluster, KnownPod known,
+                                 std::function<Result<>(std::string_view lines)> take) {
+  SKIFF_CO_TRY_VOID(check_has_egress(known));
+  LogFollower follower{cluster, known, std::move(take)};
+  co_return co_await follower.run();
 }
 
 }  // namespace skiff::container

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/async/task.hpp"
 #include "base/error.hpp"
@@ -24,11 +25,15 @@ inline constexpr std::string_view kEgressNotInstalled = "egress_not_installed";
 /// The proxy's addresses, and the sandbox's credential, signed by `key`.
 [[nodiscard]] Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id);
 
-/// Replaces the rules, in the record and on the Pod; without rules nothing is changed. `invalid_field` for a sandbox
-/// without egress by name.
-[[nodiscard]] Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, std::vector<std::string> rules);
+/// Changes the rules, in the record and on the Pod. `invalid_field` for a sandbox without egress by name.
+[[nodiscard]] Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, EgressChange change);
 
 /// The lines about that sandbox in the logs of the proxy's Pods.
 [[nodiscard]] Task<Result<std::string>> read_egress_log(Cluster* cluster, KnownPod known);
+
+/// Passes those lines and new ones to `take`, until the sandbox is removed. Pods that the proxy gets meanwhile are
+/// followed, too.
+[[nodiscard]] Task<Result<>> follow_egress_log(Cluster* cluster, KnownPod known,
+                                               std::function<Result<>(std::string_view lines)> take);
 
 }  // namespace skiff::container

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -112,18 +113,53 @@ CO_TEST(PodEgress, StandsBesideNothingThatOpensTheFence, DrivenCluster& on) {
 CO_TEST(PodEgress, ReplacesTheRulesInRecordAndPod, DrivenCluster& on) {
   co_await install(&on);
   CO_ASSERT_TRUE((co_await on.driver.create(named(), fakes::ignore_progress)).has_value());
-  const auto wrong = co_await on.driver.set_egress("box", {"10.0.0.1"});
+  const auto wrong = co_await on.driver.set_egress("box", {.rules = {"10.0.0.1"}});
   EXPECT_FALSE(wrong.has_value());
-  const auto changed = co_await on.driver.set_egress("box", {"Other.org"});
+  const auto changed = co_await on.driver.set_egress("box", {.rules = {"Other.org"}});
   CO_ASSERT_TRUE(changed.has_value()) << changed.error().message;
   EXPECT_EQ(changed->rules, std::vector<std::string>{"other.org"});
   EXPECT_EQ(on.record_says("egress"), R"(["other.org"])");
   EXPECT_EQ(on.fake.server.find(kube::kPods, "default", "skiff-box")->annotation("skiff.dev/egress"),
             R"(["other.org"])");
   fakes::put_sandbox(on.fake.server, "plain", "s2");
-  const auto none = co_await on.driver.set_egress("plain", {"other.org"});
+  const auto none = co_await on.driver.set_egress("plain", {.rules = {"other.org"}});
   CO_ASSERT_TRUE(!none);
   EXPECT_EQ(none.error().code, Errc::invalid_field);
+}
+
+CO_TEST(PodEgress, ChangesSingleRulesOfWhatIsThereNow, DrivenCluster& on) {
+  co_await install(&on);
+  CO_ASSERT_TRUE((co_await on.driver.create(named(), fakes::ignore_progress)).has_value());
+  // Another client changes the record, and its Pod, between this one's reads and its write to the Pod.
+  bool has_come = false;
+  on.fake.server.before = [&](const fakes::FakeRequest& request) -> std::optional<fakes::FakeAnswer> {
+    if (!request.is("PATCH", "/pods/skiff-box") || std::exchange(has_come, true)) return std::nullopt;
+    on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
+                          [](nlohmann::json& record) { record["data"]["egress"] = R"(["newest.org"])"; });
+    on.fake.server.change(kube::kPods, "default", "skiff-box",
+                          [](nlohmann::json& pod) { pod["metadata"]["annotations"]["test/of"] = "another"; });
+    return std::nullopt;
+  };
+  const auto changed = co_await on.driver.set_egress("box", {.added = {"New.org"}, .removed = {"pypi.org"}});
+  CO_ASSERT_TRUE(changed.has_value()) << changed.error().message;
+  EXPECT_TRUE(has_come);
+  EXPECT_EQ(changed->rules, (std::vector<std::string>{"files.example.com:8443", "new.org"}));
+  EXPECT_EQ(on.fake.server.find(kube::kPods, "default", "skiff-box")->annotation("skiff.dev/egress"),
+            R"(["newest.org"])");
+  const auto absent = co_await on.driver.set_egress("box", {.removed = {"pypi.org"}});
+  CO_ASSERT_TRUE(!absent);
+  EXPECT_TRUE(absent.error().message.contains("the rules are: newest.org")) << absent.error().message;
+}
+
+CO_TEST(PodEgress, SaysThatTheProxyCannotReadTheRules, DrivenCluster& on) {
+  co_await install(&on);
+  CO_ASSERT_TRUE((co_await on.driver.create(named(), fakes::ignore_progress)).has_value());
+  auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+  pod->json["metadata"]["annotations"]["skiff.dev/egress"] = "not JSON";
+  on.fake.server.put(kube::kPods, std::move(*pod));
+  const auto state = co_await on.driver.set_egress("box", {});
+  CO_ASSERT_TRUE(state.has_value());
+  EXPECT_TRUE(state->is_unreadable);
 }
 
 CO_TEST(PodEgress, TheEndOfItsProcessesComesBeforeTheEndOfItsPod, DrivenCluster& on) {
