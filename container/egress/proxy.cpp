@@ -129,6 +129,16 @@ std::size_t Proxy::replace(std::optional<Policy> policy) {
   return count;
 }
 
+protocol::Traffic Proxy::carried() const {
+  protocol::Traffic sum;
+  for (const Passage* passage : passages_) {
+    if (passage->id.empty()) continue;
+    sum.sent += passage->traffic->sent;
+    sum.received += passage->traffic->received;
+  }
+  return sum;
+}
+
 Task<> Proxy::stop() {
   tasks_.cancel();
   for (Passage* passage : passages_) passage->cut();
@@ -373,7 +383,11 @@ Task<std::optional<Refusal>> Proxy::dial_within(Passage* passage) {
   std::string why;
   for (const protocol::Address& address : *addresses) {
     if (passage->is_cut) co_return std::nullopt;
+    const SteadyTime begun = std::chrono::steady_clock::now();
     auto connected = co_await protocol::connect(address, options_.dial / 3, executor_);
+    if (options_.dials != nullptr) {
+      options_.dials->observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    }
     if (connected) {
       passage->address = address.host();
       passage->upstream = std::move(*connected);

@@ -12,6 +12,7 @@
 
 #include "base/async/task.hpp"
 #include "base/async/task_group.hpp"
+#include "base/metrics.hpp"
 #include "base/unique_fd.hpp"
 #include "container/egress/audit.hpp"
 #include "container/egress/judge.hpp"
@@ -39,6 +40,7 @@ class Proxy {
     Audit* audit = nullptr;                         ///< outlives the proxy
     std::chrono::milliseconds first_words{10'000};  ///< for the head of the request, and again for the ClientHello
     std::chrono::milliseconds dial{15'000};         ///< for the look-up and all its connects
+    Histogram* dials = nullptr;                     ///< takes the time of each connect; outlives the proxy
   };
 
   Proxy(Executor executor, Options options);
@@ -51,6 +53,9 @@ class Proxy {
   /// Judges by this policy from now on; none refuses everything, as before the first call. Connections that it does not
   /// allow are cut, also while they are being made. Returns how many.
   std::size_t replace(std::optional<Policy> policy);
+  [[nodiscard]] std::size_t connections() const noexcept { return passages_.size(); }
+  /// What the connections have carried that were allowed and have not ended.
+  [[nodiscard]] protocol::Traffic carried() const;
   /// Ends all connections.
   [[nodiscard]] Task<> stop();
 

@@ -73,10 +73,10 @@ json container_of(const EgressInstall& wanted) {
       {"name", "egress"},
       {"image", wanted.image},
       {"args", json::array({"egress", "serve", "--cluster", wanted.tenant})},
-      {"ports",
-       json::array({port("proxy", kEgressPort), port("canary", kEgressCanaryPort), port("health", kEgressHealthPort)})},
+      {"ports", json::array({port("proxy", kEgressPort), port("canary", kEgressCanaryPort),
+                             port("metrics", kEgressHealthPort)})},
       // It listens there once it knows all Pods.
-      {"readinessProbe", {{"tcpSocket", {{"port", "health"}}}, {"periodSeconds", 2}, {"failureThreshold", 2}}},
+      {"readinessProbe", {{"tcpSocket", {{"port", "metrics"}}}, {"periodSeconds", 2}, {"failureThreshold", 2}}},
       {"resources", {{"requests", {{"cpu", "50m"}, {"memory", "32Mi"}}}, {"limits", {{"memory", "256Mi"}}}}},
       {"securityContext",
        {{"allowPrivilegeEscalation", false},
@@ -135,7 +135,9 @@ Object admission(const std::string& tenant, const std::string& home) {
   made.json["spec"] = {{"podSelector", proxies()},
                        {"policyTypes", json::array({"Ingress"})},
                        {"ingress", json::array({json{{"from", sandboxes}, {"ports", tcp(kEgressPort)}},
-                                                json{{"ports", tcp(kEgressCanaryPort)}}})}};
+                                                json{{"ports", tcp(kEgressCanaryPort)}},
+                                                // Scrapers, wherever they are; no number names a sandbox.
+                                                json{{"ports", tcp(kEgressHealthPort)}}})}};
   return made;
 }
 

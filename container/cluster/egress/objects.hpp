@@ -32,7 +32,8 @@ inline constexpr std::string_view kEgressCanaryField = "canary";
 inline constexpr std::string_view kEgressKeysFile = "/etc/skiff-egress/public.pem";
 inline constexpr std::string_view kEgressKeysField = "public.pem";
 
-/// The ports of the proxy: for sandboxes; the canary, which the fence alone closes; for the kubelet, once it is ready.
+/// The ports of the proxy: for sandboxes; the canary, which the fence alone closes; once it is ready, for the kubelet
+/// and for those who read its metrics.
 inline constexpr std::uint16_t kEgressPort = 3128;
 inline constexpr std::uint16_t kEgressCanaryPort = 3129;
 inline constexpr std::uint16_t kEgressHealthPort = 9128;

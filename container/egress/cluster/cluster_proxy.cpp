@@ -32,14 +32,17 @@ std::optional<Policy> policy_in(const std::string& text) {
 using Places = std::shared_ptr<Semaphore>;
 
 Task<Result<std::vector<protocol::Address>>> resolve_in_turn(protocol::Resolver resolve, Places places,
-                                                             std::string host, std::uint16_t port) {
+                                                             ProxyStats* stats, std::string host, std::uint16_t port) {
   const Semaphore::Permit permit = co_await places->acquire();
-  co_return co_await resolve(std::move(host), port);
+  const SteadyTime begun = std::chrono::steady_clock::now();
+  auto found = co_await resolve(std::move(host), port);
+  stats->note_look_up(begun);
+  co_return found;
 }
 
-protocol::Resolver limited(protocol::Resolver resolve, Places places) {
-  return [resolve = std::move(resolve), places = std::move(places)](std::string host, std::uint16_t port) {
-    return resolve_in_turn(resolve, places, std::move(host), port);
+protocol::Resolver limited(protocol::Resolver resolve, Places places, ProxyStats* stats) {
+  return [resolve = std::move(resolve), places = std::move(places), stats](std::string host, std::uint16_t port) {
+    return resolve_in_turn(resolve, places, stats, std::move(host), port);
   };
 }
 
@@ -49,18 +52,21 @@ protocol::Resolver limited(protocol::Resolver resolve, Places places) {
 struct ClusterProxy::Member {
   Member(ClusterProxy* owner, SeenPod seen)
       : pod{std::move(seen)},
-        audit{{.sandbox = pod.sandbox, .id = pod.id, .pod = pod.name}, owner->options_.log},
+        audit{{.sandbox = pod.sandbox, .id = pod.id, .pod = pod.name}, owner->options_.log, &owner->stats_},
         proxy{owner->executor_,
               {.sandbox = pod.sandbox,
-               .resolve = limited(owner->options_.resolve, std::make_shared<Semaphore>(owner->executor_, kLookUps)),
+               .resolve = limited(owner->options_.resolve, std::make_shared<Semaphore>(owner->executor_, kLookUps),
+                                  &owner->stats_),
                .is_public = owner->options_.is_public,
-               .audit = &audit}} {}
+               .audit = &audit,
+               .dials = &owner->stats_.dials()}} {}
 
   SeenPod pod;
   PodAudit audit;
   Proxy proxy;
   bool was_proven = false;   ///< its agent has seen the fence: it was ready, or has sent its token
   bool is_unfenced = false;  ///< it has reached the canary
+  bool has_policy = false;   ///< the one in force
 };
 
 /// Counts a connection that has not said who it is.
@@ -86,6 +92,7 @@ ClusterProxy::ClusterProxy(Executor executor, Options options)
 ClusterProxy::~ClusterProxy() = default;
 
 void ClusterProxy::put(const kube::Object& pod) {
+  const SteadyTime begun = std::chrono::steady_clock::now();
   SeenPod seen = SeenPod::of(pod);
   const SeenPod* const before = pods_.find(seen.name);
   if (before != nullptr && before->uid != seen.uid) retire(before->uid);
@@ -103,7 +110,23 @@ void ClusterProxy::put(const kube::Object& pod) {
   const bool has_changed = is_new || known.pod.policy != seen.policy;
   known.was_proven = known.was_proven || seen.is_ready;
   known.pod = std::move(seen);
-  if (has_changed && !known.is_unfenced) known.proxy.replace(policy_in(known.pod.policy));
+  if (!has_changed || known.is_unfenced) return;
+  auto policy = policy_in(known.pod.policy);
+  known.has_policy = policy.has_value();
+  known.proxy.replace(std::move(policy));
+  stats_.note_generation(begun);
+}
+
+std::string ClusterProxy::metrics() const {
+  ProxyStats::Measured measured{.connections = unknown_};
+  for (const auto& [uid, member] : members_) {
+    measured.connections += member->proxy.connections();
+    if (member->has_policy) ++measured.policies;
+    const protocol::Traffic open = member->proxy.carried();
+    measured.open.sent += open.sent;
+    measured.open.received += open.received;
+  }
+  return stats_.text(measured);
 }
 
 void ClusterProxy::erase(std::string_view name) {
@@ -148,9 +171,11 @@ void ClusterProxy::serve(UniqueFd socket, const protocol::Address& peer) {
 void ClusterProxy::note_canary(const protocol::Address& peer) {
   const SeenPod* const pod = pods_.at(peer.host());
   const auto found = pod == nullptr ? members_.end() : members_.find(pod->uid);
-  if (found == members_.end() || !found->second->was_proven || found->second->is_unfenced) return;
+  if (found == members_.end() || !found->second->was_proven) return;
+  stats_.count_canary_hit();
   Member& member = *found->second;
-  member.is_unfenced = true;
+  if (std::exchange(member.is_unfenced, true)) return;
+  member.has_policy = false;
   member.proxy.replace(std::nullopt);
   member.audit.deny(
       {.verdict = "denied", .code = "not_fenced", .address = peer.host(), .detail = "it has reached the canary"});
@@ -211,10 +236,10 @@ Task<> ClusterProxy::admit(ClusterProxy* self, UniqueFd socket, std::string addr
 }
 
 Task<> ClusterProxy::refuse(UniqueFd socket, std::string address, Refusal refusal) {
-  if (unknown_lines_.take()) {
-    (void)options_.log(audit_line(
-        {}, {.verdict = "denied", .code = refusal.code, .address = std::move(address), .detail = refusal.detail}));
-  }
+  const AuditEntry entry{
+      .verdict = "denied", .code = refusal.code, .address = std::move(address), .detail = refusal.detail};
+  stats_.count(entry);
+  if (unknown_lines_.take()) (void)options_.log(audit_line({}, entry));
   protocol::Stream client{executor_, std::move(socket), "sandbox"};
   const std::string text = response(refusal, {});
   const std::array<std::string_view, 1> parts{text};

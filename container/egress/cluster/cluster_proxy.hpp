@@ -15,6 +15,7 @@
 #include "base/async/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "container/egress/cluster/pod_audit.hpp"
+#include "container/egress/cluster/proxy_stats.hpp"
 #include "container/egress/cluster/seen_pods.hpp"
 #include "container/egress/judge.hpp"
 #include "container/egress/proxy.hpp"
@@ -59,6 +60,8 @@ class ClusterProxy {
   /// A connection to the canary has come: no fence holds that Pod, so it is refused from now on. Before the Pod
   /// is ready, or its first token comes, its agent waits for the fence by such connections.
   void note_canary(const protocol::Address& peer);
+  /// The metrics in the text format of Prometheus.
+  [[nodiscard]] std::string metrics() const;
   /// Ends all connections.
   [[nodiscard]] Task<> stop();
 
@@ -76,6 +79,7 @@ class ClusterProxy {
 
   Executor executor_;
   Options options_;
+  ProxyStats stats_;
   SeenPods pods_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;  ///< by uid
   std::size_t unknown_ = 0;

@@ -11,7 +11,19 @@ bool LineLimit::take() {
   return ++taken_ <= kMost;
 }
 
+bool PodAudit::allow(const AuditEntry& entry) {
+  if (!sink_(audit_line(who_, entry))) return false;
+  stats_->count(entry);
+  return true;
+}
+
+void PodAudit::end(const AuditEntry& entry) {
+  stats_->count(entry);
+  (void)sink_(audit_line(who_, entry));
+}
+
 void PodAudit::deny(const AuditEntry& entry) {
+  stats_->count(entry);
   if (denials_.take()) (void)sink_(audit_line(who_, entry));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "container/egress/audit.hpp"
+#include "container/egress/cluster/proxy_stats.hpp"
 
 namespace skiff::container::egress {
 
@@ -28,15 +29,18 @@ class LineLimit {
 /// what it was allowed by what it is refused: beyond `LineLimit` a refusal has no line.
 class PodAudit final : public Audit {
  public:
-  PodAudit(AuditSubject who, LineSink sink) : who_{std::move(who)}, sink_{std::move(sink)} {}
+  /// `stats` counts all entries, and outlives this.
+  PodAudit(AuditSubject who, LineSink sink, ProxyStats* stats)
+      : who_{std::move(who)}, sink_{std::move(sink)}, stats_{stats} {}
 
-  [[nodiscard]] bool allow(const AuditEntry& entry) override { return sink_(audit_line(who_, entry)); }
+  [[nodiscard]] bool allow(const AuditEntry& entry) override;
   void deny(const AuditEntry& entry) override;
-  void end(const AuditEntry& entry) override { (void)sink_(audit_line(who_, entry)); }
+  void end(const AuditEntry& entry) override;
 
  private:
   AuditSubject who_;
   LineSink sink_;
+  ProxyStats* stats_;
   LineLimit denials_;
 };
 

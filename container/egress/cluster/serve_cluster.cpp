@@ -32,6 +32,7 @@
 #include "container/net/public_address.hpp"
 #include "container/net/resolver.hpp"
 #include "container/process/open_files.hpp"
+#include "protocol/http/server/server.hpp"
 #include "protocol/net/listener.hpp"
 
 namespace skiff::container::egress {
@@ -42,6 +43,8 @@ using protocol::Listener;
 
 constexpr std::size_t kClusterWords = 4;
 constexpr unsigned kClusterLookUps = 32;
+/// Connections to the port with the metrics.
+constexpr std::size_t kScrapers = 32;
 constexpr std::size_t kLargestKeys = std::size_t{64} << 10U;
 /// Pause after the watch has given up.
 constexpr std::chrono::milliseconds kBeforeAgain{1'000};
@@ -72,6 +75,9 @@ class Program {
                 .is_public = is_public_here,
                 .public_keys = [] { return read_small_file(std::string{kEgressKeysFile}, kLargestKeys); },
                 .log = write_line}},
+        numbers_{io->get_executor(),
+                 {.limits = {.slots = {.authenticated = kScrapers, .strangers = kScrapers}},
+                  .handler = [this](protocol::HttpExchange& http) { return answer_numbers(&http); }}},
         tasks_{io->get_executor()} {}
 
   /// Follows the Pods until it is cancelled.
@@ -111,6 +117,7 @@ class Program {
   Task<> end_with(boost::asio::signal_set* signals) {
     co_await signals->async_wait(use_task);
     for (const auto& listener : listeners_) listener->close();
+    co_await numbers_.stop();
     co_await proxy_.stop();
     tasks_.cancel();
     co_await tasks_.join();
@@ -123,12 +130,25 @@ class Program {
   }
 
  private:
+  /// The kubelet looks whether the port is open; scrapers read /metrics.
+  Task<> answer_numbers(protocol::HttpExchange* http) {
+    const auto& request = http->request();
+    protocol::HttpResponse answer{.status = 404, .body = "there is GET /metrics\n"};
+    if (request.method == "GET" && request.target_text == "/metrics") {
+      answer = {.status = 200,
+                .headers = {{"Content-Type", std::string{MetricsTable::kContentType}}},
+                .body = proxy_.metrics()};
+    }
+    (void)co_await http->respond(std::move(answer));
+  }
+
   /// Listens, once.
   void open() {
     if (!listeners_.empty()) return;
     listen(kEgressPort, [this](UniqueFd socket, const Address& peer) { proxy_.serve(std::move(socket), peer); });
     listen(kEgressCanaryPort, [this](const UniqueFd&, const Address& peer) { proxy_.note_canary(peer); });
-    listen(kEgressHealthPort, [](const UniqueFd&, const Address&) {});
+    listen(kEgressHealthPort,
+           [this](UniqueFd socket, const Address& peer) { numbers_.serve(std::move(socket), peer); });
   }
 
   void listen(std::uint16_t port, std::function<void(UniqueFd, Address)> connected) {
@@ -142,6 +162,7 @@ class Program {
   boost::asio::io_context* io_;
   kube::Client* client_;
   ClusterProxy proxy_;
+  protocol::HttpServer numbers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   TaskGroup tasks_;
 };

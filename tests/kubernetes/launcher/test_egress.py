@@ -128,6 +128,10 @@ def test_a_sandbox_reaches_the_names_and_nothing_else(skiff, outside):
     ended = until(lambda: [line for line in skiff.log() if line["verdict"] == "ended"], 30, "the end of a connection")
     assert ended[0]["sent"] > 0 and ended[0]["received"] > 0
     assert {line["generation"] for line in lines} == {json.loads(skiff("network", "box", "-o", "json")[0])["generation"]}
+    numbers = [skiff.home.cluster.inside("curl", "--silent", "--fail", "--max-time", "30", f"http://{one}:9128/metrics") for one in proxies]
+    for one in numbers:
+        assert "skiff_egress_policies 1\n" in one and not any(name in one for name in ("pypi", "box", "evil"))
+    assert any('skiff_egress_requests_total{verdict="denied",why="private_address"} 1\n' in one for one in numbers), numbers
 
 
 def token_of(pod):

@@ -198,6 +198,27 @@ CO_TEST(ClusterProxy, HasNoLineAboutAClientThatGoesWithoutAWord, Proxied& on) {
   EXPECT_TRUE(on.lines.empty());
 }
 
+CO_TEST(ClusterProxy, CountsWithoutTheNamesOfSandboxes, Proxied& on) {
+  on.proxy->put(Proxied::pod("secretname", R"(["pypi.org"])"));
+  on.proxy->put(Proxied::pod("broken", "not JSON", "10.244.0.6"));
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("secretname") + "\r\n";
+  Stream open = on.connect();
+  EXPECT_EQ(co_await Proxied::ask(&open, mine + kConnect), "200");
+  EXPECT_EQ(co_await on.tried(mine + "CONNECT secretname.evil.org:443 HTTP/1.1\r\n\r\n"), "403 not_allowed");
+  EXPECT_EQ(co_await on.tried(kConnect), "407 no_credential");
+  const std::string text = on.proxy->metrics();
+  for (const char* line : {"{verdict=\"allowed\",why=\"\"} 1\n", "{verdict=\"denied\",why=\"not_allowed\"} 1\n",
+                           "{verdict=\"denied\",why=\"no_credential\"} 1\n", "skiff_egress_policies 1\n",
+                           "skiff_egress_dial_seconds_count 1\n", "skiff_egress_look_up_seconds_count 1\n",
+                           "skiff_egress_generation_seconds_count 2\n", "skiff_egress_canary_hits_total 0\n"}) {
+    EXPECT_TRUE(text.contains(line)) << line << text;
+  }
+  EXPECT_FALSE(text.contains("secretname") || text.contains("evil") || text.contains("10.244")) << text;
+  on.proxy->note_canary(Address::ip(kAddress, 1).value());
+  EXPECT_TRUE(on.proxy->metrics().contains("skiff_egress_canary_hits_total 1\n"));
+  EXPECT_TRUE(on.proxy->metrics().contains("skiff_egress_policies 0\n"));
+}
+
 CO_TEST(ClusterProxy, BoundsThoseWhoSayNothing, Proxied& on) {
   on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
   std::vector<Stream> silent;
