@@ -36,10 +36,18 @@ struct Carried {
   std::chrono::milliseconds took{0};
 };
 
+/// The verdicts of lines.
+namespace verdict {
+inline constexpr std::string_view kAllowed = "allowed";
+inline constexpr std::string_view kDenied = "denied";
+inline constexpr std::string_view kCut = "cut";
+inline constexpr std::string_view kEnded = "ended";
+}  // namespace verdict
+
 /// One line of the audit log. A connection that passes has two lines: `allowed`, and at its end `ended`, `cut` or
 /// `denied`.
 struct AuditEntry {
-  std::string_view verdict;     ///< allowed, denied, cut, ended
+  std::string_view verdict;
   std::string_view code = {};   ///< of a refusal
   std::string connection = {};  ///< the id that its lines have in common
   std::string generation = {};  ///< of the rules in force

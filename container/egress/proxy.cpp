@@ -35,7 +35,6 @@ constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r
 /// A fatal alert `unrecognized_name` (RFC 8446, 6).
 constexpr std::string_view kAlert{"\x15\x03\x01\x00\x02\x02\x70", 7};
 const std::string kHolder{"egress"};
-constexpr std::string_view kAllowed = "allowed";
 
 /// The time until then; at least the shortest that a wait can have.
 milliseconds left_of(SteadyTime until) {
@@ -120,7 +119,7 @@ std::size_t Proxy::replace(std::optional<Policy> policy) {
   for (Passage* passage : passages_) {
     if (passage->target.host.empty() || passage->is_cut || !judge_now(*passage)) continue;
     passage->cut();
-    AuditEntry cut = entry(*passage, "cut");
+    AuditEntry cut = entry(*passage, verdict::kCut);
     cut.code = "policy_changed";
     options_.audit->deny(cut);
     passage->id = {};
@@ -188,7 +187,7 @@ AuditEntry Proxy::entry(const Passage& passage, std::string_view verdict) const 
                   .host = passage.target.host,
                   .port = passage.target.port,
                   .address = passage.address};
-  if (!passage.id.empty() && verdict != kAllowed) {
+  if (!passage.id.empty() && verdict != verdict::kAllowed) {
     made.carried = {.sent = passage.traffic->sent,
                     .received = passage.traffic->received,
                     .took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - passage.begun)};
@@ -197,7 +196,7 @@ AuditEntry Proxy::entry(const Passage& passage, std::string_view verdict) const 
 }
 
 void Proxy::log_refusal(Passage* passage, const Refusal& refusal) {
-  AuditEntry denied = entry(*passage, "denied");
+  AuditEntry denied = entry(*passage, verdict::kDenied);
   denied.code = refusal.code;
   denied.detail = refusal.detail;
   options_.audit->deny(denied);
@@ -205,7 +204,7 @@ void Proxy::log_refusal(Passage* passage, const Refusal& refusal) {
 }
 
 void Proxy::log_end(Passage* passage) {
-  if (!passage->id.empty()) options_.audit->end(entry(*passage, "ended"));
+  if (!passage->id.empty()) options_.audit->end(entry(*passage, verdict::kEnded));
   passage->id = {};
 }
 
@@ -336,7 +335,7 @@ Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
   if (passage->is_cut) co_return std::nullopt;
   passage->traffic = passage->upstream.count();
   passage->id = new_id("c");
-  if (options_.audit->allow(entry(*passage, kAllowed))) co_return std::nullopt;
+  if (options_.audit->allow(entry(*passage, verdict::kAllowed))) co_return std::nullopt;
   passage->id = {};
   co_return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
 }

@@ -177,8 +177,10 @@ void ClusterProxy::note_canary(const protocol::Address& peer) {
   if (std::exchange(member.is_unfenced, true)) return;
   member.has_policy = false;
   member.proxy.replace(std::nullopt);
-  member.audit.deny(
-      {.verdict = "denied", .code = "not_fenced", .address = peer.host(), .detail = "it has reached the canary"});
+  member.audit.deny({.verdict = verdict::kDenied,
+                     .code = "not_fenced",
+                     .address = peer.host(),
+                     .detail = "it has reached the canary"});
 }
 
 Task<> ClusterProxy::await_pod(const std::string* address) {
@@ -237,7 +239,7 @@ Task<> ClusterProxy::admit(ClusterProxy* self, UniqueFd socket, std::string addr
 
 Task<> ClusterProxy::refuse(UniqueFd socket, std::string address, Refusal refusal) {
   const AuditEntry entry{
-      .verdict = "denied", .code = refusal.code, .address = std::move(address), .detail = refusal.detail};
+      .verdict = verdict::kDenied, .code = refusal.code, .address = std::move(address), .detail = refusal.detail};
   stats_.count(entry);
   if (unknown_lines_.take()) (void)options_.log(audit_line({}, entry));
   protocol::Stream client{executor_, std::move(socket), "sandbox"};

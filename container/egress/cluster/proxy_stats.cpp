@@ -10,9 +10,9 @@
 namespace skiff::container::egress {
 namespace {
 
-constexpr std::string_view kAllowed = "allowed";
-constexpr std::string_view kCut = "cut";
-constexpr std::string_view kDenied = "denied";
+using verdict::kAllowed;
+using verdict::kCut;
+using verdict::kDenied;
 
 /// The labels of a series of requests; the last row takes what has none.
 struct Series {
@@ -84,7 +84,7 @@ void ProxyStats::count(const AuditEntry& entry) {
     bytes_[0] += entry.carried->sent;
     bytes_[1] += entry.carried->received;
   }
-  if (entry.verdict == "ended") return;
+  if (entry.verdict == verdict::kEnded) return;
   const auto found = std::ranges::find_if(kRequests, [&](const Series& series) {
     return series.verdict == entry.verdict && (series.verdict == kAllowed || series.why == entry.code);
   });
