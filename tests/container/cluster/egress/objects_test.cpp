@@ -43,14 +43,16 @@ TEST(EgressObjects, TheFenceLeadsToTheProxyAlone) {
   EXPECT_EQ(egress_fence("team-a", "skiff-").json["spec"], spec) << "that of install and that of up are one";
 }
 
-TEST(EgressObjects, TheCanaryIsOpenToEverybodyAndTheProxyToFencedPods) {
+TEST(EgressObjects, CanaryAndMetricsAreOpenToEverybodyAndTheProxyToFencedPods) {
   const auto ingress = find("NetworkPolicy", "team-a-egress").json["spec"]["ingress"];
-  ASSERT_EQ(ingress.size(), 2U);
+  ASSERT_EQ(ingress.size(), 3U);
   EXPECT_EQ(ingress[0]["ports"][0]["port"], 3128);
   EXPECT_EQ(ingress[0]["from"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "team-a");
   EXPECT_EQ(ingress[0]["from"][0]["podSelector"]["matchLabels"]["skiff.dev/network"], "egress");
   EXPECT_EQ(ingress[1]["ports"][0]["port"], 3129);
   EXPECT_FALSE(ingress[1].contains("from"));
+  EXPECT_EQ(ingress[2]["ports"][0]["port"], 9128);
+  EXPECT_FALSE(ingress[2].contains("from"));
 }
 
 TEST(EgressObjects, TheProxyMayReadPodsOfThatNamespaceAndNothingElse) {
