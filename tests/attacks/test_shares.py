@@ -113,6 +113,7 @@ NOT_SHARED = {
     "container/serve/fleet/known_sandboxes.hpp:kMost": CACHE,
     "container/serve/fleet/known_sandboxes.hpp:kMostWays": CACHE,
     "container/serve/fleet/known_sandboxes.hpp:kMostAbsent": CACHE,
+    "container/serve/fleet/known_sandboxes.hpp:kExaminedAtOnce": CACHE,
     "runtime/api/sockets/connect_socket.cpp:kMostChannels": ONE_CLIENT,
     "runtime/api/sockets/channel.cpp:kMostEnds": ONE_CLIENT,
     "runtime/dialects/kubebox/connection.cpp:kMostStreams": ONE_CLIENT,
