@@ -22,7 +22,8 @@ Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver r
     : executor_{executor},
       options_{std::move(options)},
       resolver_{std::move(resolver)},
-      client_{std::move(transport)} {}
+      client_{std::move(transport)},
+      tasks_{executor} {}
 
 namespace {
 
@@ -52,6 +53,12 @@ void Cluster::watch_objects() {
   if (watched_) return;
   watch_presence(kube::kConfigMaps);
   watched_ = std::make_unique<WatchedObjects>(&client_, presence_.get(), executor_, namespace_name());
+  tasks_.spawn("first signing keys", read_first_keys(this));
+}
+
+Task<> Cluster::read_first_keys(Cluster* self) {
+  // Without them the next use tries again, and says why not.
+  (void)co_await self->signing_keys();
 }
 
 void Cluster::doubt() {
@@ -59,6 +66,8 @@ void Cluster::doubt() {
 }
 
 Task<> Cluster::close() {
+  tasks_.cancel();
+  co_await tasks_.join();
   if (watched_) co_await watched_->stop();
   if (presence_) co_await presence_->stop();
 }
@@ -119,7 +128,7 @@ Task<bool> Cluster::assigns_ids() {
 Task<Result<>> Cluster::read_keys(bool create) {
   const SteadyTime began = std::chrono::steady_clock::now();
   const std::string name = signing_secret_name(options_.name_prefix);
-  auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
+  auto secret = co_await read(kube::kSecrets, namespace_name(), name);
   if (!secret && secret.error().not_found() && create) {
     SKIFF_CO_TRY(auto fresh, SigningKey::generate());
     SKIFF_CO_TRY(auto data, signing_secret_data({.current = std::move(fresh)}));

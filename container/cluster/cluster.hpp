@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/async/task.hpp"
+#include "base/async/task_group.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "container/agent/signing_key.hpp"
@@ -59,7 +60,8 @@ class Cluster {
   /// From now on reads do not wait long for an API server that is away. Objects of this kind are asked for to find out
   /// whether it is back. Call `close` before the object is destroyed.
   void watch_presence(kube::Resource resource);
-  /// Does the same, and keeps copies of the namespace's Pods and ConfigMaps.
+  /// Does the same, and keeps copies of the namespace's Pods and ConfigMaps. The signing keys are read now, so that
+  /// running sandboxes can be reached though the API server goes away before the first of them was.
   void watch_objects();
   /// Null: nothing is watched.
   [[nodiscard]] WatchedObjects* watched() noexcept { return watched_.get(); }
@@ -101,6 +103,7 @@ class Cluster {
           std::unique_ptr<kube::Transport> transport);
 
   [[nodiscard]] Task<Result<>> read_keys(bool create);
+  static Task<> read_first_keys(Cluster* self);
 
   Executor executor_;
   ClusterOptions options_;
@@ -113,6 +116,7 @@ class Cluster {
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;
   SteadyTime keys_read_at_{};  ///< when the last read began
+  TaskGroup tasks_;
 };
 
 }  // namespace skiff::container

@@ -46,6 +46,18 @@ struct WatchedCluster {
   FakeCluster fake;
 };
 
+CO_TEST(WatchedObjects, LeaveTheSigningKeysWithoutARequestForThem, WatchedCluster& cluster) {
+  const auto gets = [&] { return cluster.fake.server.count("GET", "/secrets/skiff-signing-key"); };
+  co_await once([&] { return gets() == 1; });
+  cluster.break_it();
+  cluster.fake.cluster->doubt();
+  CO_ASSERT_TRUE(!(co_await cluster.fake.cluster->check_answers()).has_value());
+  EXPECT_TRUE((co_await cluster.fake.cluster->signing_keys()).has_value());
+  // A new object needs the newest key.
+  EXPECT_FALSE((co_await cluster.fake.cluster->signing_key(false)).has_value());
+  EXPECT_EQ(gets(), 1u) << "nobody waits for an API server that is known to be away";
+}
+
 CO_TEST(WatchedObjects, AsksTheServerAsLongAsItAnswers, WatchedCluster& cluster) {
   const auto gets = [&] { return cluster.fake.server.count("GET", "/configmaps/skiff-box"); };
   CO_ASSERT_TRUE((co_await cluster.read("skiff-box")).has_value());
