@@ -39,7 +39,8 @@ class Browser:
         self.errors = open(self.home / "stderr", "a+b")
         self.process = subprocess.Popen(
             [installed.node(), HERE / "journeys.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=self.home,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "CHROMIUM": shutil.which("chromium"),
+            # Chromium takes names of files for text in this encoding.
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.home), "CHROMIUM": shutil.which("chromium"),
                  "MODULES": str(installed.node_modules(HERE)), **chosen})
 
     def walks(self, journey, **place):

@@ -47,6 +47,9 @@ export class Refusal extends Error {
 }
 
 const UNREACHABLE = "The console does not answer. If `skiff console` has ended, start it again and open its new link.";
+const SERVER_UNREACHABLE = "The server does not answer. If that lasts, ask those who run it.";
+/** The page is that of `skiff serve`, to which an API key has signed in. */
+let isServed = false;
 
 function sentence(text: string): string {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
@@ -55,7 +58,7 @@ function sentence(text: string): string {
 
 /** The refusal that an answer with this status and body is; status 0: there was no answer. */
 export function refusalOf(status: number, body: string, canSignIn = false): Refusal {
-  if (status === 0) return new Refusal("unreachable", UNREACHABLE);
+  if (status === 0) return new Refusal("unreachable", isServed ? SERVER_UNREACHABLE : UNREACHABLE);
   try {
     const problem = JSON.parse(body) as { code?: string; detail?: string; title?: string };
     return new Refusal(problem.code ?? "unknown", sentence(problem.detail ?? problem.title ?? ""), status, canSignIn);
@@ -125,7 +128,9 @@ export interface Me {
 }
 
 export async function readMe(): Promise<Me> {
-  return (await (await ask("GET", "/v1/me")).json()) as Me;
+  const me = (await (await ask("GET", "/v1/me")).json()) as Me;
+  isServed = me.name !== "";
+  return me;
 }
 
 /** Tells the other tabs of this page that somebody has signed in or out. */
@@ -137,11 +142,12 @@ export async function signOut(): Promise<void> {
   sessionNews.postMessage("out");
 }
 
-export async function listCommands(sandbox: string): Promise<Command[]> {
+/** Those in this state; without one, all. */
+export async function listCommands(sandbox: string, state?: Command["state"]): Promise<Command[]> {
   const all: Command[] = [];
   let cursor = "";
   do {
-    const answer = await ask("GET", `${commandsPath(sandbox)}?limit=500&cursor=${encodeURIComponent(cursor)}`);
+    const answer = await ask("GET", `${commandsPath(sandbox)}?limit=500${state ? `&state=${state}` : ""}&cursor=${encodeURIComponent(cursor)}`);
     const page = (await answer.json()) as { items: Command[]; next_cursor?: string };
     all.push(...page.items);
     cursor = page.next_cursor ?? "";

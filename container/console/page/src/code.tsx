@@ -1,12 +1,13 @@
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyField, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { getChunks, goToNextChunk, goToPreviousChunk, unifiedMergeView } from "@codemirror/merge";
 import { search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, type StateEffect } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
+import { isFree } from "./focus";
 import { languageOf } from "./languages";
 
 const LIGHT = EditorView.theme({}, { dark: false });
@@ -20,8 +21,25 @@ export interface Line {
   line: number;
 }
 
+/** How a person left a text: its cursor, its history for Ctrl-Z, and what was in sight. */
+interface Left {
+  state: unknown;
+  sight: StateEffect<unknown> | undefined;
+}
+
+const lefts = new Map<string, Left>();
+const MOST_LEFT = 20;
+
+function leave(key: string, left: Left): void {
+  lefts.delete(key);
+  lefts.set(key, left);
+  for (const oldest of lefts.keys()) if (lefts.size > MOST_LEFT) lefts.delete(oldest);
+}
+
 interface CodeProps {
   label: string;
+  /** Tells texts apart: one that is shown again is as it was left. */
+  remembers?: string;
   /** The name of the file tells the language. */
   name: string;
   /** The text. Another object replaces what is there; what is typed is told by `onChange` alone, which may come faster than it is drawn. */
@@ -51,11 +69,15 @@ const WORDS = {
   "replace all": "Replace all",
 };
 
-/** What one level of a text is indented by. */
-function unitOf(text: string, isGo: boolean): string {
+/** What one level of a text is indented by. Make takes tabs alone. */
+function unitOf(name: string, text: string): string {
+  if (/^(gnu)?makefile$|\.mk$/i.test(name)) return "\t";
   const first = /^(\t| {2,8})\S/m.exec(text);
-  return first?.[1] ?? (isGo ? "\t" : "    ");
+  return first?.[1] ?? (/\.go$/.test(name) ? "\t" : "    ");
 }
+
+/** A bracket that closes goes back to its level when it is typed. */
+const closes = EditorState.languageData.of(() => [{ indentOnInput: /^\s*[\])}]$/ }]);
 
 /** The part of `before` that is not in `after`, and what is there instead: the cursor stays where it can. */
 function changeTo(before: string, after: string): { from: number; to: number; insert: string } {
@@ -87,7 +109,7 @@ function difference(original: string, readOnly: boolean): Extension {
 
 /** Text with the colours of its language, which can be edited. Escape and then Tab leaves it. */
 export function Code(props: CodeProps) {
-  const { label, name, given, readOnly = false, against, at, describedBy } = props;
+  const { label, remembers, name, given, readOnly = false, against, at, describedBy } = props;
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef<EditorView>(undefined);
   const compared = useRef(new Compartment());
@@ -97,57 +119,64 @@ export function Code(props: CodeProps) {
   useEffect(() => {
     if (!place.current) return;
     const theme = new Compartment();
-    const language = languageOf(name, given.text);
+    const before = remembers === undefined ? undefined : lefts.get(remembers);
+    // A text that leaves the page has no place in it any more.
+    let sight = before?.sight;
+    const extensions = [
+      theme.of(isDark.matches ? DARK : LIGHT),
+      lineNumbers(),
+      highlightSpecialChars(),
+      history(),
+      indentOnInput(),
+      closes,
+      bracketMatching(),
+      search({ top: true }),
+      EditorState.phrases.of(WORDS),
+      indentUnit.of(unitOf(name, given.text)),
+      EditorState.tabSize.of(4),
+      EditorState.readOnly.of(readOnly),
+      EditorView.contentAttributes.of({
+        "aria-label": label,
+        ...(describedBy ? { "aria-describedby": describedBy } : {}),
+        ...(readOnly ? { tabindex: "0" } : {}),
+        spellcheck: "false",
+      }),
+      syntaxHighlighting(classHighlighter),
+      languageOf(name, given.text) ?? [],
+      compared.current.of([]),
+      keymap.of([
+        { key: "Mod-s", run: () => (latest.current.onSave?.(), true) },
+        { key: "Escape", run: (one) => (one.setTabFocusMode(true), false) },
+        { key: "F7", run: goToNextChunk, shift: goToPreviousChunk },
+        ...searchKeymap,
+        ...defaultKeymap,
+        ...historyKeymap,
+        indentWithTab,
+      ]),
+      EditorView.domEventHandlers({
+        keydown: (event, one) => {
+          if (!["Escape", "Tab", "Shift"].includes(event.key)) one.setTabFocusMode(false);
+        },
+        blur: (_, one) => one.setTabFocusMode(false),
+        scroll: (_, one) => void (sight = one.scrollSnapshot()),
+      }),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
+      }),
+    ];
     const view = new EditorView({
       parent: place.current,
-      doc: given.text,
-      extensions: [
-        theme.of(isDark.matches ? DARK : LIGHT),
-        lineNumbers(),
-        highlightSpecialChars(),
-        history(),
-        indentOnInput(),
-        bracketMatching(),
-        search({ top: true }),
-        EditorState.phrases.of(WORDS),
-        indentUnit.of(unitOf(given.text, language?.name === "go")),
-        EditorState.tabSize.of(4),
-        EditorState.readOnly.of(readOnly),
-        EditorView.contentAttributes.of({
-          "aria-label": label,
-          ...(describedBy ? { "aria-describedby": describedBy } : {}),
-          ...(readOnly ? { tabindex: "0" } : {}),
-          spellcheck: "false",
-        }),
-        syntaxHighlighting(classHighlighter),
-        language ?? [],
-        compared.current.of([]),
-        keymap.of([
-          { key: "Mod-s", run: () => (latest.current.onSave?.(), true) },
-          { key: "Escape", run: (one) => (one.setTabFocusMode(true), false) },
-          { key: "F7", run: goToNextChunk, shift: goToPreviousChunk },
-          ...searchKeymap,
-          ...defaultKeymap,
-          ...historyKeymap,
-          indentWithTab,
-        ]),
-        EditorView.domEventHandlers({
-          keydown: (event, one) => {
-            if (!["Escape", "Tab", "Shift"].includes(event.key)) one.setTabFocusMode(false);
-          },
-          blur: (_, one) => one.setTabFocusMode(false),
-        }),
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
-        }),
-      ],
+      state: before ? EditorState.fromJSON(before.state, { extensions }, { history: historyField }) : EditorState.create({ doc: given.text, extensions }),
+      ...(sight ? { scrollTo: sight } : {}),
     });
     shown.current = view;
+    if (before && isFree(document.activeElement)) view.focus();
     const paint = () => view.dispatch({ effects: theme.reconfigure(isDark.matches ? DARK : LIGHT) });
     isDark.addEventListener("change", paint);
     return () => {
       isDark.removeEventListener("change", paint);
       shown.current = undefined;
+      if (remembers !== undefined) leave(remembers, { state: view.state.toJSON({ history: historyField }), sight });
       view.destroy();
     };
   }, [name, label, readOnly]);

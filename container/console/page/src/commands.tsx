@@ -12,6 +12,7 @@ import {
   showCommand,
   TERMINAL_PREFIX,
 } from "./api";
+import { leave, leftOf } from "./left";
 import { Line, Notice, Trouble } from "./messages";
 import { usePolled } from "./polled";
 import { age, span } from "./quantities";
@@ -46,13 +47,18 @@ function outcomeOf(command: Command): "running" | "good" | "failed" {
 const lineOf = (command: Command) => command.command ?? (command.argv ?? []).join(" ");
 
 /** The newest first. Whether a command waits for input is told of one at a time, so the newest ones are looked at. */
-async function commandsOf(sandbox: string): Promise<Command[]> {
-  const found = (await listCommands(sandbox)).filter(({ id }) => !id.startsWith(TERMINAL_PREFIX));
+async function commandsOf(sandbox: string, state?: Command["state"]): Promise<Command[]> {
+  const found = (await listCommands(sandbox, state)).filter(({ id }) => !id.startsWith(TERMINAL_PREFIX));
   found.sort((a, b) => b.started_at.localeCompare(a.started_at));
   const mayWait = found.filter(({ state, stdin }) => state === "running" && stdin.open).slice(0, MOST_LOOKED_AT);
   const looked = await Promise.all(mayWait.map((one) => showCommand(sandbox, one.id).catch(() => one)));
   return found.map((one) => looked.find(({ id }) => id === one.id) ?? one);
 }
+
+const waits = ({ state, stdin, hints }: Command) => state !== "ended" && stdin.open && hints?.waiting_for_input === true;
+
+/** How many wait for input. */
+export const commandsThatWait = async (sandbox: string) => (await commandsOf(sandbox, "running")).filter(waits).length;
 
 /** `focuses`: the person has just chosen the command, and goes on here. */
 function Answer({ sandbox, id, focuses }: { sandbox: string; id: string; focuses: boolean }) {
@@ -109,10 +115,17 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
   const [killed, setKilled] = useState<{ ended: Process[]; left: Process[] }>();
   const [trouble, setTrouble] = useState<string>();
   const isNew = useRef(true);
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     isNew.current = false;
   }, []);
   const runs = command.state !== "ended";
+  const ran = useRef(runs);
+  useEffect(() => {
+    // What a person has pressed goes with the command's end.
+    if (ran.current && !runs && document.activeElement === document.body) heading.current?.focus();
+    ran.current = runs;
+  }, [runs]);
   const kill = async () => {
     setIsKilling(true);
     setTrouble(undefined);
@@ -126,7 +139,7 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
   };
   return (
     <section class="details" aria-labelledby="details-title">
-      <h2 id="details-title">
+      <h2 id="details-title" ref={heading} tabIndex={-1}>
         <code>{lineOf(command)}</code>
       </h2>
       <p class="facts">
@@ -146,7 +159,7 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
         </p>
       )}
       {trouble && <Trouble text={trouble} onClose={() => setTrouble(undefined)} />}
-      {runs && command.hints?.waiting_for_input && command.stdin.open && <Answer key={command.id} sandbox={sandbox} id={command.id} focuses={isNew.current} />}
+      {waits(command) && <Answer key={command.id} sandbox={sandbox} id={command.id} focuses={isNew.current} />}
       <div class="panel">
         <Screen key={command.id} sandbox={sandbox} command={command.id} label={`Output of ${lineOf(command)}`} readOnly onEnd={onLook} />
       </div>
@@ -155,9 +168,13 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
 }
 
 /** The commands of a sandbox's default session, the newest first; terminals of the console have a view of their own. */
-export function Commands({ sandbox }: { sandbox: string }) {
-  const { value: all, trouble, again } = usePolled(sandbox, BETWEEN_LOOKS, commandsOf);
-  const [shown, setShown] = useState<string>();
+export function Commands({ sandbox, uid }: { sandbox: string; uid: string }) {
+  const { value: all, trouble, again } = usePolled(sandbox, BETWEEN_LOOKS, (id) => commandsOf(id));
+  const [shown, setShown] = useState(leftOf(uid).command);
+  const show = (id: string) => {
+    leave(uid, { command: id });
+    setShown(id);
+  };
   const now = Date.now();
   const current = all?.find(({ id }) => id === shown);
   return (
@@ -178,11 +195,11 @@ export function Commands({ sandbox }: { sandbox: string }) {
         <ul aria-label="Commands">
           {all.map((one) => (
             <li key={one.id}>
-              <button aria-pressed={one.id === shown} onClick={() => setShown(one.id)}>
+              <button aria-pressed={one.id === shown} onClick={() => show(one.id)}>
                 <code>{lineOf(one)}</code>
                 <small>
                   <span class={`outcome ${outcomeOf(one)}`}>{one.state === "ended" ? howItEnded(one) : "running"}</span>
-                  {one.hints?.waiting_for_input && one.state !== "ended" && <span class="badge">waiting for input</span>}
+                  {waits(one) && <span class="badge">waiting for input</span>}
                   {` · ${age(one.started_at, now)} ago`}
                 </small>
               </button>

@@ -103,6 +103,7 @@ export function Editor({ sandbox, place, at, turn, onSaved }: EditorProps) {
           <Code
             key={place}
             label={path}
+            remembers={`${sandbox} ${place}`}
             name={name}
             given={file.given}
             readOnly={read.mixed}

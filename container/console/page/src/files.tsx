@@ -1,23 +1,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Line } from "./code";
+import { dropped } from "./dropped";
 import { Editor } from "./editor";
 import { encodePath, type Entry, lastName, shownPath } from "./files_api";
 import { Grep } from "./grep";
+import { leave, leftOf } from "./left";
 import { Trouble } from "./messages";
 import { NewFile } from "./new_file";
 import { unsaved } from "./text_file";
 import { TransferList, useTransfers } from "./transfers";
 import { TreeView, useTree } from "./tree";
 import { FileWatch } from "./watch";
-
-/** Files that were dropped. `directories`: how many directories are left out. */
-function dropped(event: DragEvent): { files: File[]; directories: number } {
-  const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === "file");
-  const isDirectory = (item: DataTransferItem) => item.webkitGetAsEntry()?.isDirectory === true;
-  const files = items.filter((item) => !isDirectory(item)).map((item) => item.getAsFile());
-  return { files: files.filter((one) => one !== null), directories: items.filter(isDirectory).length };
-}
 
 const directoryOf = (place: string) => place.split("/").slice(0, -1).join("/");
 
@@ -52,24 +46,13 @@ interface Shown {
   at?: Line;
 }
 
-/** How a person left the view of a sandbox, by `uid`: it is found again like that. */
-const left = new Map<string, { directory: string; file: Shown | undefined; open: ReadonlySet<string> }>();
-const MOST_LEFT = 50;
-
-function leave(uid: string, values: { directory?: string; file?: Shown | undefined; open?: ReadonlySet<string> }): void {
-  const before = left.get(uid) ?? { directory: "", file: undefined, open: new Set([""]) };
-  left.delete(uid);
-  left.set(uid, { ...before, ...values });
-  for (const oldest of left.keys()) if (left.size > MOST_LEFT) left.delete(oldest);
-}
-
 /** The files of a sandbox's default session. `uid` tells sandboxes of one name apart. */
 export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
-  const tree = useTree(sandbox, left.get(uid)?.open, (open) => leave(uid, { open }));
+  const tree = useTree(sandbox, leftOf(uid).open, (open) => leave(uid, { open: [...open] }));
   const transfers = useTransfers(sandbox, tree.refresh);
   /** Where uploads go, and below which the search looks. */
-  const [directory, setDirectory] = useState(left.get(uid)?.directory ?? "");
-  const [file, setFile] = useState(left.get(uid)?.file);
+  const [directory, setDirectory] = useState(leftOf(uid).directory ?? "");
+  const [file, setFile] = useState<Shown | undefined>(leftOf(uid).file);
   const [isOver, setIsOver] = useState(false);
   const [makes, setMakes] = useState(false);
   const [trouble, setTrouble] = useState<string>();
@@ -109,12 +92,17 @@ export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
     setDirectory(directoryOf(entry.place));
     show({ place: entry.place, type: entry.type });
   };
-  const drop = (event: DragEvent) => {
+  const drop = async (event: DragEvent) => {
     event.preventDefault();
     setIsOver(false);
-    const { files, directories } = dropped(event);
-    setTrouble(directories > 0 ? "Directories are not uploaded. Drop their files, or use `skiff cp`." : undefined);
-    transfers.upload(directory, files);
+    setTrouble(undefined);
+    try {
+      const files = await dropped(event);
+      if (files) transfers.upload(directory, files);
+      else setTrouble("These are more than 1,000 files. Use `skiff cp`, which sends them as one.");
+    } catch {
+      setTrouble("The browser could not read what was dropped. Nothing was uploaded.");
+    }
   };
   const shown = shownPath(directory) || "/";
   const others = unsaved(sandbox).filter((place) => place !== file?.place);
@@ -126,7 +114,7 @@ export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
         setIsOver(true);
       }}
       onDragLeave={() => setIsOver(false)}
-      onDrop={drop}
+      onDrop={(event) => void drop(event)}
     >
       <div class="side">
         <div class="bar">
@@ -140,13 +128,16 @@ export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
             multiple
             hidden
             onChange={(event) => {
-              transfers.upload(directory, [...(event.currentTarget.files ?? [])]);
+              transfers.upload(
+                directory,
+                [...(event.currentTarget.files ?? [])].map((file) => ({ path: file.name, file })),
+              );
               event.currentTarget.value = "";
             }}
           />
         </div>
         <p class="faint where">
-          In <code>{shown}</code>; files can be dropped here
+          In <code>{shown}</code>; files and directories can be dropped here
         </p>
         {!live.is && (
           <p class="faint where" role="status">
@@ -187,6 +178,9 @@ export function Files({ sandbox, uid }: { sandbox: string; uid: string }) {
         {file && (
           <>
             <div class="bar">
+              <button class="narrow" onClick={(event) => event.currentTarget.closest(".files")?.querySelector<HTMLElement>('.tree [tabindex="0"]')?.focus()}>
+                All files
+              </button>
               <h2>
                 {directoryOf(file.place) && <span class="faint">{shownPath(directoryOf(file.place))}/</span>}
                 {shownPath(lastName(file.place))}

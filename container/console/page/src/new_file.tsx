@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Refusal } from "./api";
 import { below, encodePath, shownPath, writeText } from "./files_api";
@@ -19,7 +19,8 @@ export function NewFile({ sandbox, directory, onMade, onClose }: NewFileProps) {
   const [trouble, setTrouble] = useState<string>();
   const [isMaking, setIsMaking] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  // Before the next key.
+  useLayoutEffect(() => input.current?.focus(), []);
 
   const make = async (event: Event) => {
     event.preventDefault();

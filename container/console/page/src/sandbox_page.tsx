@@ -1,9 +1,10 @@
 import { useEffect, useRef } from "preact/hooks";
 
-import { Commands } from "./commands";
+import { Commands, commandsThatWait } from "./commands";
 import { Files } from "./files";
 import { State } from "./list";
 import { Notice } from "./messages";
+import { usePolled } from "./polled";
 import { Ports } from "./ports";
 import type { Sandboxes } from "./sandboxes";
 import { Stats } from "./stats";
@@ -23,6 +24,23 @@ const VIEWS: [View, string][] = [
 /** The view of this name; the terminal for any other name. */
 export function viewOf(name: string | undefined): View {
   return VIEWS.find(([view]) => view === name)?.[0] ?? "terminal";
+}
+
+/** Tells beside a view's name what waits there. */
+function Mark({ text }: { text: string }) {
+  return (
+    <span class="dot" title={text}>
+      <span class="hidden">({text})</span>
+    </span>
+  );
+}
+
+const BETWEEN_LOOKS = 3_000;
+
+function WaitingMark({ sandbox }: { sandbox: string }) {
+  const { value: count } = usePolled(sandbox, BETWEEN_LOOKS, commandsThatWait);
+  if (!count) return null;
+  return <Mark text={count === 1 ? "a command waits for input" : `${count} commands wait for input`} />;
 }
 
 export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; sandboxes: Sandboxes }) {
@@ -47,11 +65,8 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
             {VIEWS.map(([name, label]) => (
               <a key={name} href={`#/sandboxes/${encodeURIComponent(id)}/${name}`} data-label={label} aria-current={name === view ? "page" : undefined}>
                 {label}
-                {name === "files" && name !== view && unsaved(id).length > 0 && (
-                  <span class="not-saved" title="Edits are not saved">
-                    <span class="hidden">(edits are not saved)</span>
-                  </span>
-                )}
+                {name === "files" && name !== view && unsaved(id).length > 0 && <Mark text="edits are not saved" />}
+                {name === "commands" && name !== view && sandbox?.state === "running" && <WaitingMark key={sandbox.uid} sandbox={id} />}
               </a>
             ))}
           </nav>
@@ -84,8 +99,8 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
           )}
         </Notice>
       )}
-      {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} />}
-      {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "terminal" && <Terminals key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
+      {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
       {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
       {sandbox?.state === "running" && view === "ports" && <Ports key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "stats" && <Stats key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Command, Refusal } from "./api";
 import { Find } from "./find";
+import { isFree } from "./focus";
 import { Trouble } from "./messages";
 import { CommandOutput } from "./output";
 
@@ -67,11 +68,6 @@ function doesNothingTooOften(terminal: Terminal): void {
   for (const final of "bLMSTIZ@PX") terminal.parser.registerCsiHandler({ final }, ([times]) => Number(times) > MOST_TIMES);
   for (const final of "@A") terminal.parser.registerCsiHandler({ intermediates: " ", final }, ([times]) => Number(times) > MOST_TIMES);
   for (const final of "}~") terminal.parser.registerCsiHandler({ intermediates: "'", final }, ([times]) => Number(times) > MOST_TIMES);
-}
-
-/** True if nobody works elsewhere: what a person has pressed to come here keeps no key from the terminal. */
-function isFree(focus: Element | null): boolean {
-  return !focus || focus === document.body || focus.matches("h1, nav [aria-current]");
 }
 
 interface ScreenProps {

@@ -113,6 +113,8 @@ const processors = (count: number) => `${count < 10 ? count.toFixed(2) : Math.ro
 const processes = (count: number) => `${Math.round(count)} processes`;
 
 /** Use of the processor, memory and processes over the last minutes. `uid` tells sandboxes of one name apart. */
+const isMeasured = ({ cpu, memory, pids }: Measured) => [cpu.used_ms, memory.used_bytes, pids.used].some((one) => one !== null);
+
 export function Stats({ sandbox, uid }: { sandbox: string; uid: string }) {
   const { value, trouble } = usePolled(sandbox, BETWEEN_LOOKS, async (id, signal) => {
     const measured = await readStats(id, signal);
@@ -125,6 +127,9 @@ export function Stats({ sandbox, uid }: { sandbox: string; uid: string }) {
         <p class="loading" role="status">
           Loading…
         </p>
+      )}
+      {value && !isMeasured(value.measured) && (
+        <p class="faint">What this sandbox uses is not known: it has no control group of its own, which would count it.</p>
       )}
       {value && (
         <>

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type Command, killCommand, listCommands, type Refusal, startTerminal, TERMINAL_PREFIX } from "./api";
 import { howItEnded } from "./commands";
 import { CloseDialog } from "./dialogs";
+import { leave, leftOf } from "./left";
 import { Trouble } from "./messages";
 import { Screen } from "./screen";
 
@@ -14,9 +15,6 @@ interface Tab {
 
 const LONGEST_TITLE = 40;
 
-/** The terminal that this tab of the browser showed last. */
-const shownKey = (sandbox: string) => `shown ${sandbox}`;
-
 async function runningTerminals(sandbox: string): Promise<Tab[]> {
   const all = await listCommands(sandbox);
   const running = all.filter((one: Command) => one.id.startsWith(TERMINAL_PREFIX) && one.state !== "ended");
@@ -25,7 +23,7 @@ async function runningTerminals(sandbox: string): Promise<Tab[]> {
 }
 
 /** The terminals of a sandbox, which go on while nobody looks. The first one is started at once. */
-export function Terminals({ sandbox }: { sandbox: string }) {
+export function Terminals({ sandbox, uid }: { sandbox: string; uid: string }) {
   const [tabs, setTabs] = useState<Tab[]>();
   const [shown, setShown] = useState<string>();
   const [trouble, setTrouble] = useState<string>();
@@ -34,7 +32,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
   const bar = useRef<HTMLDivElement>(null);
 
   const show = (id: string) => {
-    sessionStorage.setItem(shownKey(sandbox), id);
+    leave(uid, { terminal: id });
     setShown(id);
   };
   const start = async () => {
@@ -57,7 +55,7 @@ export function Terminals({ sandbox }: { sandbox: string }) {
         const found = await runningTerminals(sandbox);
         if (isGone) return;
         setTabs(found);
-        const last = found.find(({ id }) => id === sessionStorage.getItem(shownKey(sandbox))) ?? found.at(-1);
+        const last = found.find(({ id }) => id === leftOf(uid).terminal) ?? found.at(-1);
         if (last) show(last.id);
         else await start();
       } catch (error) {

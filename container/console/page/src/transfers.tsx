@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Refusal } from "./api";
-import { below, download, encodeName, lastName, shownPath, upload } from "./files_api";
+import type { Dropped } from "./dropped";
+import { below, download, encodePath, lastName, shownPath, upload } from "./files_api";
 import { bytes } from "./quantities";
 
 interface Transfer {
@@ -19,11 +20,11 @@ interface Transfer {
 
 export interface Transfers {
   all: Transfer[];
-  upload(directory: string, files: File[]): void;
+  upload(directory: string, files: Dropped[]): void;
   download(place: string, isDirectory: boolean): void;
-  /** Begins again, over the file that is there. */
-  replace(key: number): void;
-  dismiss(key: number): void;
+  /** Begin again, over the files that are there. */
+  replace(keys: number[]): void;
+  dismiss(keys: number[]): void;
 }
 
 const EXISTS = 412;
@@ -63,9 +64,9 @@ export function useTransfers(sandbox: string, onUploaded: () => void): Transfers
   return {
     all,
     upload: (directory, files) => {
-      for (const file of files) {
-        const place = below(directory, encodeName(file.name));
-        const run = begin(true, file.name, file.size, (replaces, signal, onProgress) => upload(sandbox, place, file, replaces, signal, onProgress));
+      for (const { path, file } of files) {
+        const place = below(directory, encodePath(path));
+        const run = begin(true, path, file.size, (replaces, signal, onProgress) => upload(sandbox, place, file, replaces, signal, onProgress));
         queue.current = queue.current.then(() => run(false));
       }
     },
@@ -76,11 +77,11 @@ export function useTransfers(sandbox: string, onUploaded: () => void): Transfers
       );
       void run(false);
     },
-    replace: (key) => {
-      const one = all.find((other) => other.key === key);
-      if (one) queue.current = queue.current.then(() => one.run(true));
+    replace: (keys) => {
+      for (const one of all.filter(({ key }) => keys.includes(key))) queue.current = queue.current.then(() => one.run(true));
+      for (const key of keys) change(key, { state: "waits" });
     },
-    dismiss: (key) => setAll((before) => before.filter((one) => one.key !== key)),
+    dismiss: (keys) => setAll((before) => before.filter(({ key }) => !keys.includes(key))),
   };
 }
 
@@ -102,35 +103,66 @@ function status(one: Transfer): string {
   }
 }
 
+const isOpen = ({ state }: Transfer) => state === "runs" || state === "waits";
+
+/** What can be done with several at once. */
+function ForAll({ transfers: { all, replace, dismiss } }: { transfers: Transfers }) {
+  const keys = (some: Transfer[]) => some.map(({ key }) => key);
+  const asking = all.filter(({ state }) => state === "asks");
+  const open = all.filter(isOpen);
+  const over = all.filter((one) => !isOpen(one) && one.state !== "asks");
+  return (
+    <div class="bar">
+      {asking.length > 1 && (
+        <button class="danger" onClick={() => replace(keys(asking))}>
+          Replace all {asking.length}
+        </button>
+      )}
+      {asking.length > 1 && <button onClick={() => dismiss(keys(asking))}>Skip all {asking.length}</button>}
+      {open.length > 1 && (
+        <button onClick={() => open.forEach(({ cancel }) => cancel.abort())}>Cancel all {open.length}</button>
+      )}
+      {over.length > 1 && (
+        <button class="quiet" onClick={() => dismiss(keys(over))}>
+          Dismiss all {over.length}
+        </button>
+      )}
+    </div>
+  );
+}
+
 export function TransferList({ transfers }: { transfers: Transfers }) {
   if (transfers.all.length === 0) return null;
   return (
-    <ul class="transfers" aria-label="Uploads and downloads">
-      {transfers.all.map((one) => (
-        <li key={one.key} class={one.state}>
-          <code>{one.name}</code>
-          {one.state === "runs" && (
-            <progress aria-label={`Progress of ${one.name}`} {...(one.total ? { value: one.done, max: one.total } : {})} />
-          )}
-          <span class="faint" role="status">
-            {status(one)}
-          </span>
-          {one.state === "asks" && (
-            <button class="danger" aria-label={`Replace ${one.name}`} onClick={() => transfers.replace(one.key)}>
-              Replace
-            </button>
-          )}
-          {one.state === "runs" || one.state === "waits" ? (
-            <button aria-label={`Cancel ${one.name}`} onClick={() => one.cancel.abort()}>
-              Cancel
-            </button>
-          ) : (
-            <button class="quiet" aria-label={`Dismiss ${one.name}`} onClick={() => transfers.dismiss(one.key)}>
-              Dismiss
-            </button>
-          )}
-        </li>
-      ))}
-    </ul>
+    <>
+      {transfers.all.length > 1 && <ForAll transfers={transfers} />}
+      <ul class="transfers" aria-label="Uploads and downloads">
+        {transfers.all.map((one) => (
+          <li key={one.key} class={one.state}>
+            <code>{one.name}</code>
+            {one.state === "runs" && (
+              <progress aria-label={`Progress of ${one.name}`} {...(one.total ? { value: one.done, max: one.total } : {})} />
+            )}
+            <span class="faint" role="status">
+              {status(one)}
+            </span>
+            {one.state === "asks" && (
+              <button class="danger" aria-label={`Replace ${one.name}`} onClick={() => transfers.replace([one.key])}>
+                Replace
+              </button>
+            )}
+            {isOpen(one) ? (
+              <button aria-label={`Cancel ${one.name}`} onClick={() => one.cancel.abort()}>
+                Cancel
+              </button>
+            ) : (
+              <button class="quiet" aria-label={`Dismiss ${one.name}`} onClick={() => transfers.dismiss([one.key])}>
+                Dismiss
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -58,9 +58,9 @@ function rowsOf(read: ReadonlyMap<string, Directory>, open: ReadonlySet<string>)
 const directoriesAbove = (place: string) => place.split("/").map((_, index, names) => names.slice(0, index).join("/"));
 
 /** `left`: what was open when the tree was shown last. */
-export function useTree(sandbox: string, left: ReadonlySet<string> | undefined, onOpen: (open: ReadonlySet<string>) => void): Tree {
+export function useTree(sandbox: string, left: string[] | undefined, onOpen: (open: ReadonlySet<string>) => void): Tree {
   const [read, setRead] = useState<ReadonlyMap<string, Directory>>(new Map());
-  const [open, setOpen] = useState<ReadonlySet<string>>(left ?? new Set([""]));
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set(left ?? [""]));
   const [trouble, setTrouble] = useState<string>();
   const isGone = useRef(false);
   /** The newest that was read; `read` is what the last drawing had. */

@@ -10,7 +10,8 @@ export default {
     const sleeping = begin('exec', 'demo', '--', 'sleep', '100000')
     await opened(page)
     await page.goto(`${here.origin}/#/sandboxes/demo`)
-    await page.getByRole('link', { name: 'Commands' }).click()
+    // Other views tell that a command waits.
+    await page.getByRole('link', { name: 'Commands (a command waits for input)' }).click()
     await page.getByRole('button', { name: /printf.*exit code 0/ }).click()
     await shows(page, 'green')
     await page.getByRole('button', { name: /your name.*waiting for input/ }).click()
@@ -22,9 +23,16 @@ export default {
     await page.getByRole('button', { name: 'Send line' }).click()
     await shows(page, 'hello Ada')
     await page.getByText('Ended: exit code 3').waitFor()
+    // The field is gone, and the keyboard goes on at its place.
+    await page.waitForFunction(() => document.activeElement.id === 'details-title')
     await page.locator('.outcome.failed', { hasText: 'exit code 3' }).waitFor()
     await page.getByRole('button', { name: /sleep 100000/ }).click()
     await page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await page.getByText('Ended: SIGTERM').waitFor()
+    await page.waitForFunction(() => document.activeElement.id === 'details-title')
+    // It is shown again when the person comes back.
+    await page.getByRole('link', { name: 'Ports' }).click()
+    await page.getByRole('link', { name: 'Commands' }).click()
     await page.getByText('Ended: SIGTERM').waitFor()
     assert.equal(await asking, 3)
     assert.notEqual(await sleeping, 0)

@@ -55,6 +55,72 @@ export default {
     assert.ok(!await isThere(), 'Escape and Tab does not leave the text')
   },
 
+  async indents_as_the_language_wants_it({ page }) {
+    up('demo')
+    await opened(page)
+    await filesOf(page, 'demo')
+    const types = async (name, text) => {
+      await page.getByRole('button', { name: 'New file' }).click()
+      await page.keyboard.type(name + '\n')
+      await page.waitForFunction(wanted => document.activeElement.ariaLabel === wanted, name)
+      await page.keyboard.type(text)
+      await page.keyboard.press('Control+s')
+      await isSaved(page)
+    }
+    // Brackets that close go back to their level, at any depth.
+    await types('main.go', 'import (\n"fmt"\n)\n\nfunc main() {\nfor {\nfmt.Println()\n}\n}\n')
+    assert.equal(content('main.go'), 'import (\n\t"fmt"\n)\n\nfunc main() {\n\tfor {\n\t\tfmt.Println()\n\t}\n}\n')
+    // Make takes tabs alone.
+    await page.keyboard.press('Escape')
+    await types('Makefile', 'all:\n\tone\ntwo')
+    assert.equal(content('Makefile'), 'all:\n\tone\n\ttwo')
+  },
+
+  async finds_a_text_as_it_was_left({ page }) {
+    up('demo')
+    put('src/long.txt', Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join('\n'))
+    put('other', 'text\n')
+    await opened(page)
+    await filesOf(page, 'demo')
+    await item(page, /^src/).click()
+    await item(page, /^long.txt/).click()
+    const text = editor(page, 'src/long.txt')
+    await text.focus()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type(' and more')
+    await page.keyboard.press('Control+s')
+    await isSaved(page)
+    await text.getByText('line 300 and more').waitFor()
+    const hasText = () => page.waitForFunction(() => document.activeElement.matches('.cm-content'))
+    await page.getByRole('link', { name: 'Terminal' }).click()
+    await page.locator('.xterm-screen').waitFor()
+    await page.getByRole('link', { name: 'Files' }).click()
+    await hasText()
+    await text.getByText('line 300 and more').waitFor()
+    await page.keyboard.type('!')
+    await text.getByText('line 300 and more!').waitFor()
+    await item(page, /^other/).click()
+    await editor(page, 'other').waitFor()
+    await item(page, /^long.txt/).click()
+    await text.getByText('line 300 and more!').waitFor()
+    await text.focus()
+    await page.keyboard.press('Control+z')
+    await text.getByText('line 300 and more', { exact: true }).waitFor()
+    await page.keyboard.press('Control+z')
+    await text.getByText('line 300', { exact: true }).waitFor()
+    await page.keyboard.press('Control+s')
+    await isSaved(page)
+    // A reload forgets the cursor, but not the file.
+    await page.reload()
+    await text.getByText('line 1', { exact: true }).waitFor()
+    assert.equal(await item(page, /^long.txt/).getAttribute('aria-selected'), 'true')
+    // On a narrow page the tree is above.
+    await page.setViewportSize({ width: 360, height: 700 })
+    await page.getByRole('button', { name: 'Save', exact: true }).scrollIntoViewIfNeeded()
+    await page.getByRole('button', { name: 'All files' }).click()
+    await page.waitForFunction(() => document.activeElement.matches('[role=treeitem]') && document.activeElement.getBoundingClientRect().top > 0)
+  },
+
   async shows_changes_before_saving({ page }) {
     up('demo')
     const lines = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`)

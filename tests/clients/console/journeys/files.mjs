@@ -165,6 +165,45 @@ export default {
     await page.getByText('Download failed').waitFor()
   },
 
+  async uploads_a_directory_by_drop({ page }) {
+    up('demo')
+    const from = path.join(process.env.HOME, 'dropped')
+    const files = ['one.csv', 'sub/ü #?.txt', 'sub/deep/two']
+    for (const name of files) {
+      fs.mkdirSync(path.dirname(path.join(from, 'data', name)), { recursive: true })
+      fs.writeFileSync(path.join(from, 'data', name), `of ${name}`)
+    }
+    fs.writeFileSync(path.join(from, 'single'), 'of single')
+    await opened(page)
+    await filesOf(page, 'demo')
+    const pointer = await page.context().newCDPSession(page)
+    const { x, y } = await page.locator('.tree').boundingBox()
+    const drop = async () => {
+      const data = { items: [], files: [path.join(from, 'data'), path.join(from, 'single')], dragOperationsMask: 1 }
+      for (const type of ['dragEnter', 'dragOver', 'drop']) await pointer.send('Input.dispatchDragEvent', { type, x: x + 50, y: y + 50, data })
+    }
+    const isThere = () => files.every(name => content(`data/${name}`) === `of ${name}`) && content('single') === 'of single'
+    await drop()
+    await page.getByRole('button', { name: 'Dismiss all 4' }).click()
+    assert.ok(isThere())
+    assert.equal(await page.getByRole('listitem').count(), 0)
+    // Whether files that are there are replaced is asked once.
+    for (const name of files) put(`data/${name}`, 'other')
+    await drop()
+    await page.getByRole('button', { name: 'Skip all 4' }).click()
+    assert.equal(content('data/one.csv'), 'other')
+    await drop()
+    await page.getByRole('button', { name: 'Replace all 4' }).click()
+    await page.getByRole('button', { name: 'Dismiss all 4' }).waitFor()
+    await accessible(page, 'uploads')
+    assert.ok(isThere())
+    // A page that sends very many would be busy for long.
+    for (let index = 0; index < 1001; ++index) fs.writeFileSync(path.join(from, 'data/sub', `${index}`), '')
+    await drop()
+    await page.getByRole('alert').getByText('more than 1,000 files').waitFor()
+    fs.rmSync(from, { recursive: true })
+  },
+
   async pages_a_long_directory({ page }) {
     up('demo')
     fs.mkdirSync(path.join(here.root, 'long'))

@@ -42,6 +42,11 @@ export default {
     assert.ok(!kept.includes(here.key) && !kept.includes(cookie.value))
     const id = await made()
     await row(page, id).getByText('running').waitFor()
+    // It is not the reader's own program that does not answer.
+    await context.setOffline(true)
+    await page.getByRole('button', { name: `Stop ${id}` }).click()
+    await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+    await context.setOffline(false)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await form(page)
     assert.deepEqual(await context.cookies(), [])

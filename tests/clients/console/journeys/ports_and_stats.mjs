@@ -74,5 +74,9 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Shown).serve_forever()
     await page.route('**/v1/stats', route => route.fulfill({ json: { cpu: { cores: 4, limit_millis: null, used_ms: null },
       memory: { used_bytes: 1 << 20, limit_bytes: null }, pids: { used: 3, limit: null } } }))
     await page.getByRole('img', { name: /^Memory .*no limit/ }).waitFor()
+    await page.unroute('**/v1/stats')
+    await page.route('**/v1/stats', route => route.fulfill({ json: { cpu: { cores: 4, limit_millis: null, used_ms: null },
+      memory: { used_bytes: null, limit_bytes: null }, pids: { used: null, limit: null } } }))
+    await page.getByText('it has no control group').waitFor()
   }
 }
