@@ -75,14 +75,22 @@ export const LIST_EVENTS = "/v1/events";
 /** The window's event when another request is refused with 401: the list tells whether the session is over. */
 export const UNAUTHENTICATED = "unauthenticated";
 
+/** A server that is silent for so many milliseconds does not answer: to a look, and to what may take long. */
+const LONGEST_LOOK = 20_000;
+export const LONGEST_WRITE = 60_000;
+export const LONGEST_DEED = 600_000;
+
 export async function ask(
   method: string,
   path: string,
   body?: unknown,
   signal?: AbortSignal,
   fields: Record<string, string> = {},
+  patience = method === "GET" ? LONGEST_LOOK : LONGEST_DEED,
 ): Promise<Response> {
   const isBytes = body instanceof Uint8Array;
+  const silent = new AbortController();
+  const timer = setTimeout(() => silent.abort(), patience);
   let answer: Response;
   try {
     answer = await fetch(path, {
@@ -96,11 +104,13 @@ export async function ask(
         ...fields,
       },
       body: body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body),
-      signal: signal ?? null,
+      signal: signal ? AbortSignal.any([signal, silent.signal]) : silent.signal,
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw refusalOf(0, "");
+  } finally {
+    clearTimeout(timer);
   }
   // A stream that is open does not notice that the session is over.
   if (answer.status === 401 && path !== LIST_EVENTS) dispatchEvent(new Event(UNAUTHENTICATED));

@@ -120,6 +120,11 @@ function Details({ sandbox, command, onLook }: { sandbox: string; command: Comma
     isNew.current = false;
   }, []);
   const runs = command.state !== "ended";
+  // On a narrow page it is below the list.
+  useEffect(() => {
+    const element = heading.current;
+    if (element && element.getBoundingClientRect().top > innerHeight / 2) element.scrollIntoView();
+  }, []);
   const ran = useRef(runs);
   useEffect(() => {
     // What a person has pressed goes with the command's end.

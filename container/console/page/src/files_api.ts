@@ -1,4 +1,4 @@
-import { ask, Refusal, refusalOf, sessionPath } from "./api";
+import { ask, LONGEST_DEED, LONGEST_WRITE, Refusal, refusalOf, sessionPath } from "./api";
 
 export interface Entry {
   name: string;
@@ -103,7 +103,7 @@ export async function readText(sandbox: string, place: string, signal?: AbortSig
 export async function writeText(sandbox: string, place: string, text: string, lineEnd: string, etag: string): Promise<string> {
   const bytes = new TextEncoder().encode(lineEnd === "\n" ? text : text.replaceAll("\n", lineEnd));
   const condition: Record<string, string> = etag ? { "If-Match": etag } : { "If-None-Match": "*" };
-  const answer = await ask("PUT", filePath(sandbox, place), bytes, undefined, condition);
+  const answer = await ask("PUT", filePath(sandbox, place), bytes, undefined, condition, LONGEST_WRITE);
   const entry = (await answer.json()) as { etag?: string };
   return answer.headers.get("ETag") ?? entry.etag ?? "";
 }
@@ -125,12 +125,21 @@ export function upload(sandbox: string, place: string, file: File, replaces: boo
   });
 }
 
+/** Gives it to the browser to save. */
+export function keep(whole: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(whole);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
 /** Fetches a file, or a directory as a tar archive, and gives it to the browser to save. */
 export async function download(sandbox: string, entry: { place: string; name: string; isDirectory: boolean }, signal: AbortSignal, onProgress: (got: number) => void): Promise<void> {
   const address = entry.isDirectory
     ? `${sessionPath(sandbox)}/files:archive?path=${query(entry.place)}&whole=true`
     : filePath(sandbox, entry.place);
-  const answer = await ask("GET", address, undefined, signal);
+  const answer = await ask("GET", address, undefined, signal, {}, LONGEST_DEED);
   let got = 0;
   const counted = answer.body?.pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
@@ -149,11 +158,7 @@ export async function download(sandbox: string, entry: { place: string; name: st
     if (signal.aborted) throw error;
     throw new Refusal("cut", `The download of ${entry.name} was cut. Nothing was saved.`);
   }
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(whole);
-  link.download = entry.isDirectory ? `${entry.name}.tar` : entry.name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  keep(whole, entry.isDirectory ? `${entry.name}.tar` : entry.name);
 }
 
 export interface Match {
@@ -173,7 +178,7 @@ export async function grep(
 ): Promise<{ matches: Match[]; truncated: boolean }> {
   const parameters = `pattern=${encodeURIComponent(pattern)}&literal=${options.literal}&ignore_case=${options.ignoreCase}`;
   const address = `${sessionPath(sandbox)}/files:grep?${parameters}&path=${query(directory)}&hidden=true&limit=${MOST_MATCHES}`;
-  const answer = await ask("GET", address, undefined, signal, { Accept: "application/x-ndjson" });
+  const answer = await ask("GET", address, undefined, signal, { Accept: "application/x-ndjson" }, LONGEST_DEED);
   const matches: Match[] = [];
   let truncated = false;
   for (const line of (await answer.text()).split("\n").filter(Boolean)) {

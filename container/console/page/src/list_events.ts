@@ -9,7 +9,7 @@ export type ListEvent = { cursor?: string } & (
 );
 
 /** A stream that has nothing to tell says so each 15 s. */
-const SILENCE = 45_000;
+const SILENCE = 35_000;
 
 /** The events after the cursor, until the connection ends or breaks, or is silent for too long. */
 export async function* listEvents(cursor: string, signal: AbortSignal, opened: () => void): AsyncGenerator<ListEvent> {

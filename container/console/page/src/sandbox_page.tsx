@@ -6,6 +6,7 @@ import { State } from "./list";
 import { Notice } from "./messages";
 import { usePolled } from "./polled";
 import { Ports } from "./ports";
+import { Rescue } from "./rescue";
 import type { Sandboxes } from "./sandboxes";
 import { Stats } from "./stats";
 import { Terminals } from "./terminals";
@@ -80,6 +81,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       {sandboxes.all && !sandbox && (
         <Notice title={`There is no sandbox ${id}`}>
           <p>It was removed, or it belongs to somebody else.</p>
+          <Rescue sandbox={id} />
           <p>
             <a href="#/">All sandboxes</a>
           </p>

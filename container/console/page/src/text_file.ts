@@ -17,6 +17,14 @@ export function unsaved(sandbox: string): string[] {
   return [...drafts.keys()].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
 }
 
+/** Drops an edit, and returns its text with the ends of lines that the file had. */
+export function forgetDraft(sandbox: string, place: string): string | undefined {
+  const key = keyOf(sandbox, place);
+  const draft = drafts.get(key);
+  drafts.delete(key);
+  return draft?.text.replaceAll("\n", draft.lineEnd);
+}
+
 const WAS_CHANGED = 412;
 const IS_GONE = 404;
 const NO_TEXT_NOW = "The file was changed meanwhile, and is not a text any more. Your text was not saved.";

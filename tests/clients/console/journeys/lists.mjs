@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 
-import { accessible, content, editor, here, isSaved, item, opened, put, rewrite, row, run, save, screen, shows, skiff, terminalOf,
+import { accessible, content, editor, filesOf, here, isSaved, item, opened, put, rewrite, row, run, save, screen, shows, skiff, terminalOf,
   up } from '../person.mjs'
 
 export default {
@@ -114,6 +115,29 @@ export default {
     await row(page, 'demo').waitFor()
   },
 
+  async says_that_a_server_is_silent({ page }) {
+    await page.clock.install()
+    up('demo')
+    await opened(page)
+    await filesOf(page, 'demo')
+    process.kill(Number(here.console), 'SIGSTOP')
+    try {
+      await page.getByRole('link', { name: 'Commands' }).click()
+      await page.getByText('Loading…').waitFor()
+      await page.clock.fastForward(21_000)
+      await page.locator('main').getByRole('alert').getByText('The console does not answer').waitFor()
+      // The list notices by its stream, which is silent for too long, and by the next one, which does not begin.
+      await page.clock.fastForward(36_000)
+      await page.clock.fastForward(3_000)
+      await page.clock.fastForward(21_000)
+      await page.getByText('The console does not answer').and(page.getByText('This page tries again')).waitFor()
+    } finally {
+      process.kill(Number(here.console), 'SIGCONT')
+    }
+    await page.getByText('No command has run here yet').waitFor()
+    await page.getByText('This page tries again').waitFor({ state: 'detached' })
+  },
+
   async works_on_a_narrow_screen({ page }) {
     await page.setViewportSize({ width: 360, height: 700 })
     up('demo', '--ttl', '5m')
@@ -137,6 +161,10 @@ export default {
     await isSaved(page)
     assert.equal(content('note.md'), '# Two\n')
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    for (const word of ['one', 'two', 'three', 'four', 'five', 'six']) skiff('exec', 'demo', '--', 'echo', word)
+    await page.getByRole('link', { name: 'Commands' }).click()
+    await page.getByRole('button', { name: 'echo one' }).click()
+    await page.waitForFunction(() => document.querySelector('.details')?.getBoundingClientRect().top < innerHeight / 2)
   },
 
   async moves_nothing_that_must_not_move({ page }) {
@@ -193,6 +221,17 @@ export default {
       up('demo')
       await sign.waitFor()
     }
+    // What was typed is not lost.
+    put('src/note.md', 'one\r\n')
+    await filesOf(page, 'demo')
+    await item(page, /^src/).click()
+    await item(page, /^note.md/).click()
+    await rewrite(page, editor(page, 'src/note.md'), 'mine\n')
+    skiff('rm', 'demo', '-q')
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download src/note.md' }).click()])
+    assert.equal(download.suggestedFilename(), 'note.md')
+    assert.equal(fs.readFileSync(await download.path(), 'utf8'), 'mine\r\n')
+    await page.getByText('were not saved').waitFor({ state: 'detached' })
     await page.goto(`${here.origin}/#/sandboxes/gone`)
     await page.getByRole('heading', { name: 'There is no sandbox gone' }).waitFor()
     await accessible(page, 'gone')

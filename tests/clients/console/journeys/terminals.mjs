@@ -15,6 +15,14 @@ export default {
     await shows(page, 'hello from 42')
     await shows(page, here.work)
     await accessible(page, 'terminal')
+    // Reversed text has the colours of the terminal, reversed.
+    await run(page, 'printf "\\033[7mreversed\\033[0m\\n"')
+    const reversed = page.locator('.xterm-rows span').getByText('reversed', { exact: true }).last()
+    for (const [colorScheme, ink] of [['dark', 'rgb(16, 23, 26)'], ['light', 'rgb(255, 255, 255)']]) {
+      await page.emulateMedia({ colorScheme })
+      await reversed.and(page.locator('.xterm-bg-257')).waitFor()
+      await page.waitForFunction(wanted => getComputedStyle([...document.querySelectorAll('.xterm-bg-257')].at(-1)).color === wanted, ink)
+    }
     const columns = Number(await page.evaluate(() => document.querySelector('.xterm-rows').childElementCount))
     assert.ok(columns > 10)
     await page.setViewportSize({ width: 600, height: 700 })
