@@ -9,6 +9,7 @@ import socket
 import urllib.parse
 
 from e2b import STREAM, UNARY, envelope
+from signed_in import Browser, serve_console
 from sockets import RawWs
 from upstream import accept_websocket
 from waiting import until
@@ -246,6 +247,20 @@ def agent_token(scene):
     return It(shown, scene.sandbox, scene.port, scene.raw, direct=True)
 
 
+class ByPage(Shown):
+    """A session of the console, as the page's script shows it."""
+
+    def upgrade(self, path, **more):
+        return super().upgrade(path, **{"Sec-Fetch-Dest": "websocket", **more})
+
+
+def session(scene):
+    scene.server = serve_console(scene.serving, "--domain", DOMAIN)
+    browser = Browser(scene.server).sign_in(scene.key)
+    fields = {"Cookie": browser.cookie, "Origin": browser.origin, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}
+    return It(ByPage(scene.server.host, "", fields), scene.sandbox, scene.port, scene.raw)
+
+
 #: (how it is got, what it is used for)
 CREDENTIALS = {
     "API key": (api_key, ["request", "mcp", "port", *[use for use in OPEN if use not in OF_DIALECT]]),
@@ -256,6 +271,7 @@ CREDENTIALS = {
     "preview's link": (preview_link, ["link"]),
     "preview's cookie": (preview_cookie, list(OF_PORTS)),
     "signed URL": (signature, ["file"]),
+    "session of the console": (session, ["request", "agent socket", "agent stream", "agent upload"]),
     "agent token": (agent_token, ["request", "mcp", "agent socket", "agent stream", "agent upload", "tunnel"]),
 }
 
@@ -300,7 +316,7 @@ ENDS = {"key removed": remove_key, "key expired": end_key, "sandbox removed": re
 #: What goes on, and why: (credential, end) -> until when.
 GOES_ON = {
     **{(name, end): "a key is the tenant's, whose the next sandbox is, too; what was open has ended"
-       for name in ("API key", "API key as Bearer") for end in ("sandbox made again", "sandbox made again by another replica")},
+       for name in ("API key", "API key as Bearer", "session of the console") for end in ("sandbox made again", "sandbox made again by another replica")},
     **{(name, end): "it is the sandbox's, and ends with that" for name in ("access token", "traffic token", "signed URL")
        for end in ("key removed", "key expired")},
     ("agent token", "key removed"): "the agent alone verifies it: it ends by its own time, a day at most, or with the sandbox",

@@ -49,7 +49,9 @@ export class Refusal extends Error {
 const UNREACHABLE = "The console does not answer. If `skiff console` has ended, start it again and open its new link.";
 const SERVER_UNREACHABLE = "The server does not answer. If that lasts, ask those who run it.";
 /** The page is that of `skiff serve`, to which an API key has signed in. */
-let isServed = false;
+export let isServed = false;
+/** With these flags skiff reaches the sandboxes of this page. */
+export const flags = () => (isServed ? ` --driver serve --url ${location.origin}` : "");
 
 function sentence(text: string): string {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);

@@ -4,6 +4,7 @@ import {
   answerCommand,
   awaitEnd,
   type Command,
+  flags,
   killCommand,
   listCommands,
   type Process,
@@ -193,7 +194,7 @@ export function Commands({ sandbox, uid }: { sandbox: string; uid: string }) {
       {all?.length === 0 && (
         <Notice title="No command has run here yet">
           <p>What somebody runs appears here by itself, except what is typed in a terminal:</p>
-          <Line text={`skiff exec ${sandbox} -- ls`} />
+          <Line text={`skiff exec ${sandbox}${flags()} -- ls`} />
         </Notice>
       )}
       {all && all.length > 0 && (

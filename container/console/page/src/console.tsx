@@ -5,7 +5,7 @@ import { List } from "./list";
 import { Line, Notice, Trouble } from "./messages";
 import { SandboxPage, type View, viewOf } from "./sandbox_page";
 import { useSandboxes } from "./sandboxes";
-import { SignIn, Who } from "./session";
+import { SignIn, useMe, Who } from "./session";
 
 interface Place {
   sandbox?: string;
@@ -46,6 +46,7 @@ function NoSession() {
 
 function Page() {
   const place = usePlace();
+  const me = useMe();
   const sandboxes = useSandboxes();
   const { stale, refused } = sandboxes;
   return (
@@ -59,7 +60,7 @@ function Page() {
             All sandboxes
           </a>
         )}
-        <Who />
+        <Who me={me} />
       </header>
       {stale?.canSignIn && <SignIn hasContent={sandboxes.all !== undefined} />}
       {stale?.status === 401 && !stale.canSignIn ? (

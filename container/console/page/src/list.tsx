@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { Sandbox } from "./api";
+import { flags, isServed, type Sandbox } from "./api";
 import { ExtendDialog, RemoveDialog } from "./dialogs";
 import { Line, Notice } from "./messages";
 import type { Deed, Sandboxes } from "./sandboxes";
@@ -97,11 +97,18 @@ function Empty() {
   return (
     <Notice title="No sandboxes yet">
       <p>Make one in a terminal; it appears here at once:</p>
-      <Line text="skiff up demo" />
-      <p class="faint">
-        Here are the sandboxes of your name and of the driver with which this console was started. Give <code>skiff up</code> the same
-        flags.
-      </p>
+      <Line text={`skiff up demo${flags()}`} />
+      {isServed ? (
+        <p class="faint">
+          The API key with which you have signed in belongs into <code>SKIFF_API_KEY</code>. Sandboxes that other clients make for its tenant
+          appear, too.
+        </p>
+      ) : (
+        <p class="faint">
+          Here are the sandboxes of your name and of the driver with which this console was started. Give <code>skiff up</code> the same
+          flags.
+        </p>
+      )}
     </Notice>
   );
 }

@@ -18,10 +18,9 @@ export function SignIn({ hasContent }: { hasContent: boolean }) {
   );
 }
 
-/** The API key that has signed in, and the way out; nothing for `skiff console`, whose session ends with it. */
-export function Who() {
+/** The API key that has signed in. */
+export function useMe(): Me | undefined {
   const [me, setMe] = useState<Me>();
-  const [trouble, setTrouble] = useState("");
   useEffect(() => {
     readMe().then(
       (found) => {
@@ -31,6 +30,12 @@ export function Who() {
       () => undefined,
     );
   }, []);
+  return me;
+}
+
+/** The API key, and the way out; nothing for `skiff console`, whose session ends with it. */
+export function Who({ me }: { me: Me | undefined }) {
+  const [trouble, setTrouble] = useState("");
   if (!me?.name) return null;
   const leave = () => signOut().then(() => location.assign("/"), (error: Refusal) => setTrouble(error.message));
   return (

@@ -36,6 +36,8 @@ export default {
     await page.getByText('me · default').waitFor()
     await accessible(page, 'signed-in')
     assert.equal(page.url(), `${here.origin}/`)
+    // The line makes a sandbox of this server.
+    await page.getByText(`skiff up demo --driver serve --url ${here.origin}`, { exact: true }).waitFor()
     const [cookie] = await context.cookies()
     assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict' && cookie.path === '/')
     const kept = await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }) + document.documentElement.outerHTML)

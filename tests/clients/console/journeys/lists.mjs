@@ -165,6 +165,8 @@ export default {
     await page.getByRole('link', { name: 'Commands' }).click()
     await page.getByRole('button', { name: 'echo one' }).click()
     await page.waitForFunction(() => document.querySelector('.details')?.getBoundingClientRect().top < innerHeight / 2)
+    const gap = () => document.querySelector('.details').getBoundingClientRect().top - document.querySelector('.commands ul').getBoundingClientRect().bottom
+    assert.ok(await page.evaluate(gap) < 40)
   },
 
   async moves_nothing_that_must_not_move({ page }) {
