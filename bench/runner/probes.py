@@ -18,6 +18,7 @@ from .readers import readers
 from .sandboxes import Sandboxes
 from .search import Search
 from .syscalls import counted
+from .tunnels import Tunnels
 
 LINES = 1_000_000
 LINE_BYTES = 13
@@ -40,6 +41,8 @@ class Effort:
     turns: int           # transfers of a large file, each through the gateway and around it
     pool: int            # sandboxes that wait, and are taken at once
     large_pool: int      # those of the bursts
+    tunnels: int         # idle ones through a proxy
+    tunnel_turns: int    # transfers through each proxy
 
     @property
     def files_bytes(self) -> int:
@@ -48,8 +51,8 @@ class Effort:
         return 6 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5, 50, 100)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1, 10, 20)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5, 50, 100, 4000, 4)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1, 10, 20, 400, 1)
 
 
 class Bench:
@@ -65,6 +68,7 @@ class Bench:
         self.bursts = Bursts(folder, effort.pool)
         self.large_bursts = Bursts(folder, effort.large_pool)
         self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds, effort.turns)
+        self.tunnels = Tunnels(folder, effort.bulk_bytes // 2, effort.tunnel_turns, effort.tunnels, effort.starts * 10)
         self.launcher = Launcher(folder, effort.bulk_bytes, effort.tree_files // 5, 2 * effort.starts)
 
     def server(self, kind: str) -> Server:
@@ -80,6 +84,7 @@ class Bench:
         for server in self.servers.values():
             server.stop()
         self.gateway.close()
+        self.tunnels.close()
         self.launcher.close()
         self.sandboxes.close()
         self.bursts.close()
@@ -275,6 +280,10 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     for name, kind in (("nginx.gateway", "nginx"), ("skiff.gateway", "gateway")):
         groups["gateway"][f"{name}.download"] = at(gateway.download, kind)
         groups["gateway"][f"{name}.upload"] = at(gateway.upload, kind)
+    tunnels = bench.tunnels
+    groups["egress"] = {f"skiff.egress.{form}.{way}": at(tunnels.carry, form, way) for form in ("box", "pods") for way in ("down", "up")}
+    groups["egress"] |= {f"skiff.egress.{form}.short": at(tunnels.short_ones, form) for form in ("box", "pods")}
+    groups["egress"] |= {"skiff.egress.idle": at(tunnels.idle_ones, "pods"), "nginx.egress.idle": at(tunnels.idle_ones, "nginx 16k")}
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
     groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}
     for kind in ("bare", "nginx", "skiff"):

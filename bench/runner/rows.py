@@ -150,6 +150,7 @@ def all_rows() -> list[Row]:
         figure("gateway", "memory of `skiff serve` for each", "KiB", ("skiff.gateway.sockets", "kib_each"), most=16,
                checked=True),
     ]
+    rows += egress_rows()
     for way, copy, bare_copy in (("download", "read", "`dd` to /dev/null"), ("upload", "copy", "`dd` to a file")):
         for probe, against, least in ((f"nginx.{way}", "nginx" if way == "upload" else "nginx sendfile", 1.0),
                                       (f"bare.{way}", "bare server", 1.0), (f"floor.dd.{copy}", bare_copy, 0.75)):
@@ -275,6 +276,27 @@ def all_rows() -> list[Row]:
               ("bare.writes.half", "p95_ms"), "the writes alone", most=3),
         figure("bursts", "their requests, each, with port-forwards", "", ("skiff.bursts.processes", "requests_each")),
     ]
+    return rows
+
+
+def egress_rows() -> list[Row]:
+    rows, nginx = [], "nginx `stream`"
+    for form, title in (("box", "a box"), ("pods", "Pods")):
+        for way in ("down", "up"):
+            probe = f"skiff.egress.{form}.{way}"
+            rows += [
+                ratio("egress", f"processor time of the proxy of {title} for a GiB {way}", "s", (probe, "cpu_s_per_gib"),
+                      (probe, "nginx_cpu_s_per_gib"), nginx, most=0.6),
+                ratio("egress", "its speed", "MB/s", (probe, "mb_per_s"), (probe, "nginx_mb_per_s"), nginx, least=1.0),
+            ]
+        probe = f"skiff.egress.{form}.short"
+        rows += [
+            ratio("egress", f"connections through the proxy of {title}, one after the other", "/s", (probe, "rate"), (probe, "nginx_rate"), nginx),
+            ratio("egress", "its processor time for each", "us", (probe, "cpu_us"), (probe, "nginx_cpu_us"), nginx),
+        ]
+    for name, title in (("kib_each", "4,000"), ("kib_each_of_few", "1,000")):
+        rows.append(figure("egress", f"its memory for each of {title} idle tunnels", "KiB", ("skiff.egress.idle", name), 8,
+                           yardstick=("nginx.egress.idle", name), against=nginx, checked=name == "kib_each"))
     return rows
 
 

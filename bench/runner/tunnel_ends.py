@@ -1,0 +1,200 @@
+"""What is on both sides of an egress proxy, in a network namespace of its own: `python3 tunnel_ends.py client|origin|api`.
+
+`origin` serves ORIGIN: a connection begins with a ClientHello and a word, and the rest is the pattern. `client` takes JSON lines that
+say what to do, and answers with one each. `api` plays an API server that has Pods."""
+
+import ctypes
+import http.server
+import json
+import random
+import select
+import socket
+import ssl
+import sys
+import threading
+import time
+
+ORIGIN, PROXY, HOST = ("11.7.7.7", 443), "11.7.7.9", "origin.example.com"
+BLOCK = 1024 * 1024
+PATTERN = ctypes.create_string_buffer(2 * random.Random(7).randbytes(BLOCK), 2 * BLOCK)
+WORD = 24
+PATIENCE = 60
+A_POD = 250  # tunnels: below the limit of each
+PODS = [f"11.8.0.{number + 1}" for number in range(20)]
+MEMCMP = ctypes.CDLL(None).memcmp
+MEMCMP.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
+def make_hello():
+    outgoing = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=HOST)
+    try:
+        client.do_handshake()
+    except ssl.SSLWantReadError:
+        return outgoing.read()
+
+
+def read_exactly(one, size):
+    got = b""
+    while len(got) < size:
+        block = one.recv(size - len(got))
+        if not block:
+            raise EOFError(f"the connection ended after {got[:300]!r}")
+        got += block
+    return got
+
+
+def send_pattern(one, size):
+    view, sent = memoryview(PATTERN), 0
+    while sent < size:
+        at = sent % BLOCK
+        sent += one.send(view[at:at + min(size - sent, BLOCK)])
+    one.shutdown(socket.SHUT_WR)
+
+
+def read_pattern(one, size):
+    into = ctypes.create_string_buffer(BLOCK)
+    view, count = memoryview(into), 0
+    while got := one.recv_into(view):
+        if MEMCMP(into, ctypes.byref(PATTERN, count % BLOCK), got) != 0:
+            raise ValueError(f"other bytes after {count}")
+        count += got
+    if count != size:
+        raise ValueError(f"{count} bytes have come, not {size}")
+
+
+def serve_one(one, kept):
+    """Serves a connection; `wait` and `bye` answer a byte, and the first leaves it to `kept`, which closes it when the client does."""
+    head = read_exactly(one, 5)
+    read_exactly(one, int.from_bytes(head[3:], "big"))
+    what, size = read_exactly(one, WORD).decode().split()
+    if what == "down":
+        send_pattern(one, int(size))
+        return one.close()
+    if what == "up":
+        read_pattern(one, int(size))
+    one.sendall(b"k")
+    if what == "wait":
+        kept[one.fileno()] = one
+        return kept["ends"].register(one.fileno(), select.EPOLLIN)
+    one.close()
+
+
+def origin():
+    kept = {"ends": select.epoll()}
+
+    def forget():
+        while True:
+            for number, _ in kept["ends"].poll():
+                kept["ends"].unregister(number)
+                kept.pop(number).close()
+
+    threading.Thread(target=forget, daemon=True).start()
+    listener = socket.create_server(ORIGIN, backlog=1024)
+    print("ready", flush=True)
+    while True:
+        threading.Thread(target=serve_one, args=(listener.accept()[0], kept), daemon=True).start()
+
+
+class Api(http.server.BaseHTTPRequestHandler):
+    """A list of Pods, and a watch of them that has no news."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):  # noqa: N802
+        if "watch=true" in self.path:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.flush()
+            threading.Event().wait()
+        pods = [{"apiVersion": "v1", "kind": "Pod", "spec": {},
+                 "metadata": {"name": f"pod-{address}", "namespace": "bench", "uid": f"uid-{address}", "resourceVersion": "1",
+                              "labels": {"skiff.dev/network": "egress", "skiff.dev/sandbox": address},
+                              "annotations": {"skiff.dev/egress": json.dumps([HOST])}},
+                 "status": {"phase": "Running", "podIP": address, "conditions": [{"type": "Ready", "status": "True"}]}}
+                for address in PODS]
+        body = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": pods}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def api():
+    server = http.server.ThreadingHTTPServer((PROXY, 6443), Api)
+    print("ready", flush=True)
+    server.serve_forever()
+
+
+class Client:
+    def __init__(self):
+        self.hello, self.held = make_hello(), []
+
+    def connect(self, way, number, word):
+        """A connection by a way, from the Pod for tunnel `number`, that has said its hello and a word. A way is {"to": ADDRESS, "says":
+        a CONNECT or not, "tokens": for Pods}."""
+        tokens = way.get("tokens")
+        pod = PODS[number // A_POD % len(PODS)]
+        if isinstance(way["to"], str):
+            one = socket.socket(socket.AF_UNIX)
+            one.settimeout(PATIENCE)
+            one.connect(way["to"])
+        else:
+            one = socket.create_connection(tuple(way["to"]), PATIENCE, source_address=(pod, 0))
+        if way["connects"]:
+            preamble = f"SKIFF-EGRESS/1 {tokens[pod]}\r\n" if tokens else ""
+            one.sendall(f"{preamble}CONNECT {HOST}:443 HTTP/1.1\r\n\r\n".encode())
+            answer = b"HTTP/1.1 200 Connection established\r\n\r\n"
+            if (got := read_exactly(one, len(answer))) != answer:
+                raise ValueError(f"answered {got!r}")
+        one.sendall(self.hello + word.ljust(WORD).encode())
+        return one
+
+    def down(self, way, size):
+        with self.connect(way, 0, f"down {size}") as one:
+            read_pattern(one, size)
+
+    def up(self, way, size):
+        with self.connect(way, 0, f"up {size}") as one:
+            send_pattern(one, size)
+            read_exactly(one, 1)
+
+    def hold(self, way, count):
+        """Holds so many idle tunnels."""
+        while len(self.held) < count:
+            self.held.append(self.connect(way, len(self.held), "wait 0"))
+            read_exactly(self.held[-1], 1)
+
+    def drop(self, way, _):
+        for one in self.held:
+            one.close()
+        self.held.clear()
+
+    def short(self, way, count):
+        """So many connections, one after the other."""
+        for _ in range(count):
+            with self.connect(way, 0, "bye 0") as one:
+                read_exactly(one, 1)
+
+
+def client():
+    self = Client()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        began = time.monotonic()
+        try:
+            getattr(self, asked["do"])(asked["way"], asked["count"])
+            print(json.dumps({"seconds": time.monotonic() - began}), flush=True)
+        except (OSError, EOFError, ValueError) as error:
+            print(json.dumps({"error": f"{asked['do']}: {error}"}), flush=True)
+
+
+if __name__ == "__main__":
+    {"client": client, "origin": origin, "api": api}[sys.argv[1]]()

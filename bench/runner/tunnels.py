@@ -1,0 +1,235 @@
+"""`skiff egress serve` and nginx's `stream` between the same client and the same server: the processor time of the proxy for a GiB, its
+memory for an idle tunnel, and connections a second. As a box has it, by a Unix socket; and as Pods have it, by TCP, with a stand-in for
+the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
+of the internet. By root."""
+
+import base64
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import tunnel_ends
+from .gateway import many_files
+from .processes import Absent, Failed, Folder, die_with_the_runner
+
+ENDS = Path(tunnel_ends.__file__)
+GIB = 1024 ** 3
+HEADER = b'{"alg":"EdDSA","typ":"JWT"}'
+PORTS = {"pods": 3128, "nginx": 3200}
+STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
+NGINX = """load_module {module};
+user root; daemon off; master_process off; error_log stderr; pid {scratch}/nginx.pid; worker_rlimit_nofile 20000;
+events {{ worker_connections 20000; }}
+stream {{ proxy_half_close on; proxy_buffer_size {buffer}; server {{ listen {address}:{port} backlog=1024; listen unix:{scratch}/nginx.sock; proxy_pass {origin}:443; }} }}
+"""
+ETC = {"hosts": f"{tunnel_ends.ORIGIN[0]} {tunnel_ends.HOST} {tunnel_ends.HOST}.\n", "nsswitch.conf": "hosts: files\n", "resolv.conf": "",
+       "passwd": "root:x:0:0::/:/bin/sh\n", "group": "root:x:0:\n"}
+
+
+def encode(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+class Started:
+    """A process in the namespace."""
+
+    def __init__(self, words: list[str], log: Path, **options):
+        with open(log, "wb") as errors:
+            self.log = log
+            self.process = subprocess.Popen([str(word) for word in words], stderr=errors, preexec_fn=die_with_the_runner, **options)
+
+    def read(self) -> str:
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"{self.log.name}: {self.log.read_text(errors='replace').strip()[-300:]}")
+        return line.decode()
+
+    def cpu_seconds(self) -> float:
+        """The time of all its threads on a processor, exact where utime and stime are multiples of 10 ms (proc_pid_schedstat(5))."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+    def private_bytes(self) -> int:
+        lines = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Private_Dirty:", "Private_Clean:")))
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Tunnels:
+    """Made at the first use."""
+
+    def __init__(self, folder: Folder, size: int, turns: int, idle: int, short: int):
+        self.folder, self.size, self.turns, self.idle, self.short = folder, size, turns, idle, short
+        self.scratch = folder.scratch / "tunnels"
+        self.started: list[Started] = []
+        self.client: Started | None = None
+        self.proxies: dict[str, Started] = {}
+        self.ways: dict[str, dict] = {}
+
+    def close(self):
+        for one in reversed(self.started):
+            one.stop()
+        self.started.clear()
+        self.client, self.proxies = None, {}
+
+    def _start(self, name: str, words: list, **options) -> Started:
+        one = Started([*self.inside, *words], self.scratch / f"{name}.log", **options)
+        self.started.append(one)
+        return one
+
+    def _begin(self):
+        if self.client is not None:
+            return
+        if os.geteuid() != 0:
+            raise Absent("only root makes the network of it")
+        self.skiff = self.folder.skiffd.parent / "skiff"
+        if not self.skiff.exists():
+            raise Absent("skiff is not built")
+        self.folder.installed("nginx")
+        if not Path(STREAM).exists():
+            raise Absent("nginx has no module for streams: .ci/setup --bench")
+        self.scratch.mkdir(exist_ok=True)
+        tokens = self._make_files()
+        self.inside = []
+        etc = f"mount -t tmpfs tmpfs /etc && cp -r {self.scratch}/etc/. /etc/ && ip link set lo up && ip route add local 11.0.0.0/8 dev lo"
+        holder = self._start("holder", ["unshare", "--net", "--mount", "sh", "-c", f"{etc} && echo ready && exec sleep infinity"],
+                             stdout=subprocess.PIPE)
+        holder.read()
+        self.inside = ["nsenter", f"--target={holder.process.pid}", "--net", "--mount", "--"]
+        for name in ("origin", "api"):
+            self._start(name, [sys.executable, ENDS, name], stdout=subprocess.PIPE).read()
+        client = self._start("client", [sys.executable, ENDS, "client"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        client.read()
+        box, nginx = str(self.scratch / "egress.sock"), str(self.scratch / "nginx.sock")
+        self.ways = {"box": {"to": box, "connects": True}, "box.nginx": {"to": nginx, "connects": False},
+                     "pods": {"to": (tunnel_ends.PROXY, PORTS["pods"]), "connects": True, "tokens": tokens},
+                     "pods.nginx": {"to": (tunnel_ends.PROXY, PORTS["nginx"]), "connects": False}}
+        self.client = client
+
+    def _make_files(self) -> dict[str, str]:
+        """Returns the Pods' tokens."""
+        etc, key = self.scratch / "etc", self.scratch / "key.pem"
+        (etc / "skiff-egress").mkdir(parents=True, exist_ok=True)
+        for name, text in ETC.items():
+            (etc / name).write_text(text)
+        (self.scratch / "egress.json").write_text(json.dumps([tunnel_ends.HOST]))
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
+        subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", etc / "skiff-egress/public.pem"], check=True, capture_output=True)
+        return {pod: self._sign(pod, key) for pod in tunnel_ends.PODS}
+
+    def _sign(self, pod: str, key: Path) -> str:
+        text = self.scratch / "claims"
+        claims = json.dumps({"aud": "egress", "sub": pod, "iat": int(time.time())}).encode()
+        text.write_text(f"{encode(HEADER)}.{encode(claims)}")
+        sign = ["openssl", "pkeyutl", "-sign", "-inkey", key, "-rawin", "-in", text]
+        return f"{text.read_text()}.{encode(subprocess.run(sign, check=True, capture_output=True).stdout)}"
+
+    def _proxy(self, kind: str) -> Started:
+        """The process of a kind: box, pods, or nginx with buffers of a size: `nginx 64k`."""
+        if kind not in self.proxies:
+            name, _, buffer = kind.partition(" ")
+            self.proxies[kind] = {"box": self._box, "pods": self._pods}.get(name, lambda: self._nginx(buffer))()
+        return self.proxies[kind]
+
+    def _end_proxies(self):
+        for one in self.proxies.values():
+            one.stop()
+            self.started.remove(one)
+        self.proxies.clear()
+        (self.scratch / "nginx.sock").unlink(missing_ok=True)
+
+    def _nginx(self, buffer: str) -> Started:
+        text = NGINX.format(module=STREAM, scratch=self.scratch, buffer=buffer, address=tunnel_ends.PROXY, port=PORTS["nginx"],
+                            origin=tunnel_ends.ORIGIN[0])
+        (self.scratch / "nginx.conf").write_text(text)
+        return self._listening(self._start("nginx", [self.folder.installed("nginx"), "-c", self.scratch / "nginx.conf"]), "pods.nginx")
+
+    def _box(self) -> Started:
+        holder = self.started[0].process.pid
+        ticks = Path(f"/proc/{holder}/stat").read_text().rpartition(")")[2].split()[19]
+        sockets = []
+        for path in (self.ways["box"]["to"], str(self.scratch / "control.sock")):
+            Path(path).unlink(missing_ok=True)
+            one = socket.socket(socket.AF_UNIX)
+            one.bind(path)
+            one.setblocking(False)
+            sockets.append(one)
+        words = [self.skiff, "egress", "serve", self.scratch, "bench", holder, ticks]
+        started = self._start("box", words, stdin=sockets[0], stdout=sockets[1])
+        for one in sockets:
+            one.close()
+        return self._listening(started, "box")
+
+    def _pods(self) -> Started:
+        where = {"clusters": [{"name": "bench", "cluster": {"server": f"http://{tunnel_ends.PROXY}:6443"}}],
+                 "users": [{"name": "bench", "user": {}}], "current-context": "bench",
+                 "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}]}
+        words = [self.skiff, "egress", "serve", "--cluster", "bench"]
+        # Its log, a line a connection, is not kept.
+        return self._listening(self._start("pods", words, env={"SKIFF_KUBECONFIG_DATA": json.dumps(where)}), "pods")
+
+    def _listening(self, started: Started, way: str) -> Started:
+        for _ in range(500):
+            if started.process.poll() is not None:
+                break
+            try:
+                self._ask("short", way, 1)
+                return started
+            except Failed:
+                time.sleep(0.02)
+        raise Failed(f"{way} did not start: {started.log.read_text(errors='replace').strip()[-300:]}")
+
+    def _ask(self, what: str, way: str, count: int) -> float:
+        """Returns the seconds that it took."""
+        self.client.process.stdin.write(json.dumps({"do": what, "way": self.ways[way], "count": count}).encode() + b"\n")
+        self.client.process.stdin.flush()
+        answer = json.loads(self.client.read())
+        if "error" in answer:
+            raise Failed(f"through {way}: {answer['error']}")
+        return answer["seconds"]
+
+    def _cost(self, what: str, form: str, count: int) -> dict:
+        """Alternates `form` and nginx: the time that each takes, its own and on the clock, for one of `count`."""
+        self._begin()
+        both = {form: self._proxy(form), f"{form}.nginx": self._proxy("nginx 64k")}
+        cpu, clock = ({name: [] for name in both} for _ in range(2))
+        for turn in range(self.turns):
+            for name in both if turn % 2 == 0 else reversed(both):
+                before = both[name].cpu_seconds()
+                clock[name].append(self._ask(what, name, count) / count)
+                cpu[name].append((both[name].cpu_seconds() - before) / count)
+        own, other = (({"cpu": statistics.median(cpu[name]), "clock": statistics.median(clock[name])}) for name in both)
+        return {"cpu": own["cpu"], "clock": own["clock"], "nginx_cpu": other["cpu"], "nginx_clock": other["clock"]}
+
+    def carry(self, form: str, way: str) -> dict:
+        """`way` is up or down."""
+        took = self._cost(way, form, self.size)
+        return {"cpu_s_per_gib": took["cpu"] * GIB, "nginx_cpu_s_per_gib": took["nginx_cpu"] * GIB, "mb_per_s": 1e-6 / took["clock"],
+                "nginx_mb_per_s": 1e-6 / took["nginx_clock"]}
+
+    def short_ones(self, form: str) -> dict:
+        took = self._cost("short", form, self.short)
+        return {"cpu_us": took["cpu"] * 1e6, "nginx_cpu_us": took["nginx_cpu"] * 1e6, "rate": 1 / took["clock"],
+                "nginx_rate": 1 / took["nginx_clock"]}
+
+    def idle_ones(self, kind: str) -> dict:
+        """Private memory for each of `idle` tunnels and of a quarter of them, by new processes."""
+        with many_files():
+            self._begin()
+            self._end_proxies()
+            proxy, way = self._proxy(kind), "pods" if kind == "pods" else "pods.nginx"
+            sizes, counts = [proxy.private_bytes()], (self.idle // 4, self.idle)
+            for count in counts:
+                self._ask("hold", way, count)
+                sizes.append(proxy.private_bytes())
+            self._ask("drop", way, 0)
+            return {"kib_each": (sizes[2] - sizes[0]) / 1024 / counts[1], "kib_each_of_few": (sizes[1] - sizes[0]) / 1024 / counts[0],
+                    "tunnels": counts[1]}
