@@ -325,6 +325,7 @@ Result<> check_egress(const Settings& settings) {
 Result<> start_egress(Agent& agent) {
   if (agent.settings.egress.empty()) return {};
   static const std::string holder{"egress"};
+  static protocol::SplicePipes pipes{16};
   SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
   SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
   SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, own));
@@ -338,7 +339,8 @@ Result<> start_egress(Agent& agent) {
                                                   protocol::TunnelLimits{.stall = agent.settings.write_timeout,
                                                                          .silent = agent.settings.port_timeout,
                                                                          .budget = &agent.quotas.received,
-                                                                         .who = &holder},
+                                                                         .who = &holder,
+                                                                         .pipes = &pipes},
                                                   agent.fence.get());
   if (!agent.settings.egress_token.empty()) agent.egress->use_token(std::exchange(agent.settings.egress_token, {}));
   agent.connections.own_ports.push_back(own.port());

@@ -99,7 +99,7 @@ Task<> pass(PlainHttp* proxy, HttpExchange* http, Target target, protocol::Strea
 
 Task<> handle(PlainHttp* proxy, HttpExchange* http) {
   // The connection is the sandbox's, and has a slot of its own.
-  if (!http->mark_authenticated()) co_return;
+  if (!http->mark_authenticated({.who = proxy->holder})) co_return;
   auto target = target_of(http->request());
   if (!target) {
     co_await refuse(proxy, http, {}, std::move(target.error()));

@@ -20,6 +20,7 @@ struct PlainHttp {
   /// The request is over; the connection may wait for the next one.
   std::function<void()> is_over;
   protocol::ReceiveBudget* budget = nullptr;
+  std::string holder = {};  ///< in the budget
 };
 
 /// Serves requests with `http://` URLs until the client ends: each is judged for itself, parsed and framed anew, and

@@ -24,8 +24,6 @@ using std::chrono::milliseconds;
 
 constexpr protocol::HeadLimits kHead{.header_bytes = kMostOfHead, .target_bytes = kMostOfTarget};
 constexpr std::size_t kBlock = 4096;
-/// Bytes of slow receivers, of all tunnels together.
-constexpr std::size_t kHeld = std::size_t{16} << 20U;
 constexpr milliseconds kStall{60'000};
 constexpr milliseconds kSilent{60'000};
 constexpr milliseconds kLinger{1'000};
@@ -34,7 +32,6 @@ constexpr std::size_t kDiscarded = 256 * 1024;
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 /// A fatal alert `unrecognized_name` (RFC 8446, 6).
 constexpr std::string_view kAlert{"\x15\x03\x01\x00\x02\x02\x70", 7};
-const std::string kHolder{"egress"};
 
 /// The time until then; at least the shortest that a wait can have.
 milliseconds left_of(SteadyTime until) {
@@ -103,7 +100,7 @@ struct Proxy::Wait {
 };
 
 Proxy::Proxy(Executor executor, Options options)
-    : executor_{executor}, options_{std::move(options)}, budget_{kHeld}, tasks_{executor} {}
+    : executor_{executor}, options_{std::move(options)}, tasks_{executor} {}
 
 Proxy::~Proxy() = default;
 
@@ -170,7 +167,11 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read
       co_await self->serve_requests(&passage);
     } else if (!passage.is_cut) {
       co_await protocol::tunnel(&passage.client, &passage.upstream,
-                                {.stall = kStall, .silent = kSilent, .budget = &self->budget_, .who = &kHolder});
+                                {.stall = kStall,
+                                 .silent = kSilent,
+                                 .budget = &self->options_.room->held,
+                                 .who = &self->options_.holder,
+                                 .pipes = &self->options_.room->pipes});
     }
   } catch (const boost::system::system_error&) {
     // The proxy ends.
@@ -361,7 +362,8 @@ Task<> Proxy::serve_requests(Passage* passage) {
              passage->target = {};
              passage->address = {};
            },
-       .budget = &budget_});
+       .budget = &options_.room->held,
+       .holder = options_.holder});
 }
 
 Task<std::optional<Refusal>> Proxy::dial(Passage* passage) {

@@ -17,9 +17,9 @@
 #include "container/egress/audit.hpp"
 #include "container/egress/judge.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/room.hpp"
 #include "container/egress/wildcard_names.hpp"
 #include "protocol/http/client.hpp"
-#include "protocol/net/receive_budget.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container::egress {
@@ -34,7 +34,9 @@ class Proxy {
   static constexpr std::size_t kConnections = 256;
 
   struct Options {
-    std::string sandbox;  ///< its name, for people
+    std::string sandbox;   ///< its name, for people
+    std::string holder;    ///< of what it has of the room
+    Room* room = nullptr;  ///< outlives the proxy
     protocol::Resolver resolve;
     std::function<bool(const protocol::Address&)> is_public;
     Audit* audit = nullptr;                         ///< outlives the proxy
@@ -87,7 +89,6 @@ class Proxy {
   Options options_;
   std::optional<Policy> policy_;
   WildcardNames names_;
-  protocol::ReceiveBudget budget_;
   std::list<Passage*> passages_;
   TaskGroup tasks_;
 };

@@ -44,6 +44,7 @@ bool is_public_now(const Address& address) {
 
 constexpr std::size_t kWords = 6;
 constexpr unsigned kLookUps = 8;
+constexpr std::size_t kHeld = std::size_t{16} << 20U;
 constexpr int kBacklog = 256;
 
 int failed(const std::string& why) {
@@ -113,8 +114,14 @@ int serve(std::span<const char* const> arguments) {
   if (!control) return failed(control.error().message);
   FileAudit audit{directory, name};
   const auto pool = std::make_shared<BlockingPool>("skiff-names", kLookUps);
+  Room room{kHeld};
   Proxy proxy{executor,
-              {.sandbox = name, .resolve = net::system_resolver(pool), .is_public = is_public_now, .audit = &audit}};
+              {.sandbox = name,
+               .holder = name,
+               .room = &room,
+               .resolve = net::system_resolver(pool),
+               .is_public = is_public_now,
+               .audit = &audit}};
   if (const std::string said = reload(proxy, directory); said != kDone) (void)failed(said);
   boost::asio::posix::basic_stream_descriptor<Executor> ended{executor, process.release()};
   boost::asio::co_spawn(executor, end_with(&ended, &proxy, control->get(), listener->get(), &io),

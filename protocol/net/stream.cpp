@@ -369,6 +369,12 @@ std::shared_ptr<const Traffic> Stream::count() {
   return state_->traffic;
 }
 
+void Stream::note(const Traffic& passed) noexcept {
+  if (!state_->traffic) return;
+  state_->traffic->sent += passed.sent;
+  state_->traffic->received += passed.received;
+}
+
 bool Stream::is_open() const noexcept {
   return state_ && state_->descriptor.is_open();
 }

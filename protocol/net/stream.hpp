@@ -92,8 +92,11 @@ class Stream {
   /// Returns a function that closes the connection, whichever Stream owns it by then, if any.
   [[nodiscard]] std::function<void()> closer() const;
 
-  /// Counts the bytes from now on. The result goes on counting wherever the stream is moved, and outlives it.
+  /// Counts the bytes from now on, with those that `note` tells of. The result goes on counting wherever the stream is
+  /// moved, and outlives it.
   [[nodiscard]] std::shared_ptr<const Traffic> count();
+  /// Bytes have passed by the descriptor, without this stream.
+  void note(const Traffic& passed) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept;
   [[nodiscard]] bool is_tls() const noexcept;

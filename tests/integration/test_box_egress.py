@@ -9,8 +9,10 @@ import threading
 import pytest
 
 from boxes import skiff  # noqa: F401
-from egressing import log_of, outside, proxies, through  # noqa: F401
+from egressing import PROBE, log_of, outside, proxies, through  # noqa: F401
 from waiting import until
+
+COUNTED = PROBE.with_name("counted.py")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
 
@@ -47,6 +49,20 @@ def test_bytes_pass_both_ways(skiff, outside):
     size = 8 << 20
     assert through(skiff, {"to": "pypi.org:443", "say": f"upload {size}"}) == [{"status": 200, "said": "got all"}]
     until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "ended" and size < one["sent"] < 1.1 * size])
+
+
+def test_the_log_has_the_very_bytes_that_passed(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org", "--egress", "http://pypi.org")
+    skiff("cp", "-q", COUNTED, "box:/tmp/counted.py")
+    sent, received = map(int, skiff("exec", "box", "--", "python3", "/tmp/counted.py", "pypi.org", str(32 << 20))[0].split())
+    assert min(sent, received) > 32 << 20
+    until(lambda: [(one["sent"], one["received"]) for one in log_of(skiff)["items"] if one["verdict"] == "ended"] == [(sent, received)])
+    # The server's answer to a plain request has the request as it came.
+    request = f"POST http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\nConnection: close\r\nContent-Length: 99999\r\n\r\n{'x' * 99998}!"
+    body = through(skiff, {"raw": request, "end": False})[0]["back"].partition("\r\n\r\n")[2]
+    plain = until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "ended" and one["port"] == 80])[0]
+    answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    assert (plain["sent"], plain["received"]) == (len(body), len(answer))
 
 
 def test_a_new_policy_holds_at_once(skiff, outside):

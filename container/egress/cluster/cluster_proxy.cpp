@@ -55,6 +55,8 @@ struct ClusterProxy::Member {
         audit{{.sandbox = pod.sandbox, .id = pod.id, .pod = pod.name}, owner->options_.log, &owner->stats_},
         proxy{owner->executor_,
               {.sandbox = pod.sandbox,
+               .holder = pod.uid,
+               .room = &owner->room_,
                .resolve = limited(owner->options_.resolve, std::make_shared<Semaphore>(owner->executor_, kLookUps),
                                   &owner->stats_),
                .is_public = owner->options_.is_public,

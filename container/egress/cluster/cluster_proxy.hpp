@@ -33,6 +33,8 @@ class ClusterProxy {
   static constexpr std::size_t kUnknownOfOne = 64;
   /// Look-ups of one Pod at a time.
   static constexpr std::size_t kLookUps = 4;
+  /// Bytes of slow receivers, of all Pods together.
+  static constexpr std::size_t kHeld = std::size_t{64} << 20U;
 
   struct Options {
     protocol::Resolver resolve;
@@ -80,6 +82,7 @@ class ClusterProxy {
   Executor executor_;
   Options options_;
   ProxyStats stats_;
+  Room room_{kHeld};
   SeenPods pods_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;  ///< by uid
   std::size_t unknown_ = 0;
