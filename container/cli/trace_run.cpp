@@ -10,7 +10,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "container/cli/output/output.hpp"
 #include "container/net/proxy.hpp"
 #include "container/net/resolver.hpp"
@@ -41,8 +40,7 @@ void TraceRun::finish(int status) {
   const TraceSettings& settings = *configuration_.settings;
   std::optional<Result<>> sent;
   boost::asio::io_context io;
-  auto pool = std::make_shared<BlockingPool>("resolver", 1);
-  auto work = send_spans(io.get_executor(), net::system_resolver(pool), settings, tracer_->ended());
+  auto work = send_spans(io.get_executor(), net::system_resolver(), settings, tracer_->ended());
   boost::asio::co_spawn(io, std::move(work), [&sent](const std::exception_ptr& failure, Result<> outcome) {
     sent = failure ? skiff::fail(Errc::internal, "an exception") : std::move(outcome);
   });

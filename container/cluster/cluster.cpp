@@ -13,7 +13,7 @@ Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions
   SKIFF_TRY(auto access, kube::find_access(options.access, net::process_environment));
   auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
   SKIFF_TRY(auto transport, kube::Transport::open(executor, pool, std::move(access), options.transport));
-  protocol::Resolver resolver = net::system_resolver(pool);
+  protocol::Resolver resolver = net::system_resolver();
   return std::unique_ptr<Cluster>{new Cluster{executor, std::move(options), std::move(resolver), std::move(transport)}};
 }
 

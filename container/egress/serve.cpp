@@ -21,7 +21,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "container/egress/audit.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/proxy.hpp"
@@ -43,7 +42,6 @@ bool is_public_now(const Address& address) {
 }
 
 constexpr std::size_t kWords = 6;
-constexpr unsigned kLookUps = 8;
 constexpr std::size_t kHeld = std::size_t{16} << 20U;
 constexpr int kBacklog = 256;
 
@@ -113,13 +111,12 @@ int serve(std::span<const char* const> arguments) {
   auto control = take(executor, STDOUT_FILENO);
   if (!control) return failed(control.error().message);
   FileAudit audit{directory, name};
-  const auto pool = std::make_shared<BlockingPool>("skiff-names", kLookUps);
   Room room{kHeld};
   Proxy proxy{executor,
               {.sandbox = name,
                .holder = name,
                .room = &room,
-               .resolve = net::system_resolver(pool),
+               .resolve = net::system_resolver(),
                .is_public = is_public_now,
                .audit = &audit}};
   if (const std::string said = reload(proxy, directory); said != kDone) (void)failed(said);

@@ -61,7 +61,7 @@ Transport::Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Acce
     : executor_{executor},
       access_{std::move(access)},
       options_{std::move(options)},
-      resolver_{net::system_resolver(pool)},
+      resolver_{net::system_resolver()},
       credentials_{executor, pool, access_},
       pool_{executor, options_.connections,
             [this] { return std::make_unique<HttpClient>(executor_, client_options()); }} {}

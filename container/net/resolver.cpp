@@ -1,31 +1,32 @@
 #include "container/net/resolver.hpp"
 
 #include <ares.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/async/timer.hpp"
 #include "base/clock.hpp"
 #include "base/small_file.hpp"
-#include "base/unique_fd.hpp"
 
 namespace skiff::net {
+namespace asio = boost::asio;
+
 namespace {
 
 using protocol::Address;
@@ -36,7 +37,7 @@ constexpr std::chrono::seconds kLongestLookUp{30};
 
 constexpr std::size_t kLongestConfiguration = std::size_t{64} << 10U;
 
-/// c-ares is initialised once for all threads, and never cleaned up: a look-up may run when the program ends.
+/// c-ares is initialised once, and never cleaned up.
 bool is_initialised() {
   static const bool done = ::ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
   return done;
@@ -60,15 +61,21 @@ int resolver_option(std::string_view text, std::string_view name, int otherwise)
   return std::clamp(value, 1, 30);
 }
 
-/// One look-up, on one thread. It ends early once the event `given_up` is set.
+/// One look-up. c-ares says for which of its sockets it waits, and the reactor waits for them. Each has a channel of
+/// its own: so none shares a source port or a server's bad name with another one, and a changed resolv.conf holds at
+/// once.
 class LookUp {
  public:
-  explicit LookUp(int given_up) : given_up_{given_up} {
+  explicit LookUp(Executor executor) : executor_{executor}, next_{executor} {
     const std::string text = read_small_file("/etc/resolv.conf", kLongestConfiguration).value_or("");
     ares_options options{};
     options.timeout = 1000 * resolver_option(text, "timeout:", 5);
     options.tries = resolver_option(text, "attempts:", 2);
-    status_ = ::ares_init_options(&channel_, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
+    options.sock_state_cb = [](void* self, ares_socket_t number, int reads, int writes) {
+      static_cast<LookUp*>(self)->want(number, {reads != 0, writes != 0});
+    };
+    options.sock_state_cb_data = this;
+    status_ = ::ares_init_options(&channel_, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
   }
   LookUp(const LookUp&) = delete;
   LookUp& operator=(const LookUp&) = delete;
@@ -76,8 +83,8 @@ class LookUp {
     if (channel_ != nullptr) ::ares_destroy(channel_);
   }
 
-  Result<std::vector<Address>> run(const std::string& host, std::uint16_t port) {
-    if (status_ != ARES_SUCCESS) return failure(host);
+  Task<Result<std::vector<Address>>> run(std::string host, std::uint16_t port) {
+    if (status_ != ARES_SUCCESS) co_return failure(host);
     ares_addrinfo_hints hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
@@ -86,14 +93,75 @@ class LookUp {
     ::ares_getaddrinfo(channel_, host.c_str(), service.c_str(), &hints, &LookUp::take_answer, this);
     const SteadyTime until = std::chrono::steady_clock::now() + kLongestLookUp;
     while (!is_done_) {
-      wait(until);
-      if (is_given_up_ || std::chrono::steady_clock::now() >= until) ::ares_cancel(channel_);
+      if (std::chrono::steady_clock::now() >= until) {
+        ::ares_cancel(channel_);
+        break;
+      }
+      next_.expires_at(std::min(until, next_turn()));
+      auto [error] = co_await next_.async_wait(asio::as_tuple(use_task));
+      if (!error) ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     }
-    if (status_ != ARES_SUCCESS) return failure(host);
-    return std::move(addresses_);
+    if (status_ != ARES_SUCCESS) co_return failure(host);
+    co_return std::move(addresses_);
   }
 
  private:
+  using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+  using Kinds = std::array<bool, 2>;  ///< to read, to write
+
+  /// A socket of c-ares, as long as that has it open.
+  struct Socket {
+    Socket(LookUp* of, ares_socket_t which) : owner{of}, number{which}, descriptor{of->executor_} {
+      boost::system::error_code ignored;
+      descriptor.assign(which, ignored);
+    }
+    LookUp* owner;  ///< null once it is closed
+    ares_socket_t number;
+    Descriptor descriptor;
+    Kinds wanted{};
+    Kinds waits{};
+  };
+
+  void want(ares_socket_t number, Kinds wanted) {
+    auto& socket = sockets_[number];
+    if (!socket) socket = std::make_shared<Socket>(this, number);
+    socket->wanted = wanted;
+    if (wanted == Kinds{}) {
+      socket->owner = nullptr;
+      // c-ares closes it.
+      if (socket->descriptor.is_open()) socket->descriptor.release();
+      sockets_.erase(number);
+      return;
+    }
+    for (const std::size_t kind : {0U, 1U}) watch(socket, kind);
+  }
+
+  static void watch(const std::shared_ptr<Socket>& socket, std::size_t kind) {
+    if (socket->owner == nullptr || !socket->wanted.at(kind) || socket->waits.at(kind)) return;
+    socket->waits.at(kind) = true;
+    socket->descriptor.async_wait(kind == 0 ? Descriptor::wait_read : Descriptor::wait_write,
+                                  [socket, kind](boost::system::error_code error) {
+                                    socket->waits.at(kind) = false;
+                                    if (error || socket->owner == nullptr) return;
+                                    socket->owner->process(socket->number, kind);
+                                    watch(socket, kind);
+                                  });
+  }
+
+  void process(ares_socket_t number, std::size_t kind) {
+    ::ares_process_fd(channel_, kind == 0 ? number : ARES_SOCKET_BAD, kind == 1 ? number : ARES_SOCKET_BAD);
+    next_.cancel();
+  }
+
+  /// When c-ares has something to do without an answer.
+  [[nodiscard]] SteadyTime next_turn() const {
+    timeval limit{.tv_sec = kLongestLookUp.count(), .tv_usec = 0};
+    timeval next{};
+    const timeval* const left = ::ares_timeout(channel_, &limit, &next);
+    return std::chrono::steady_clock::now() + std::chrono::seconds{left->tv_sec} +
+           std::chrono::microseconds{left->tv_usec} + milliseconds{1};
+  }
+
   static void take_answer(void* self, int status, int /*timeouts*/, ares_addrinfo* found) {
     static_cast<LookUp*>(self)->take(status, found);
   }
@@ -111,79 +179,33 @@ class LookUp {
     if (found != nullptr) ::ares_freeaddrinfo(found);
   }
 
-  /// Waits until a server answers, nobody wants the answer, or c-ares has something to do; at most until `until`.
-  void wait(SteadyTime until) {
-    std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
-    const int wanted = ::ares_getsock(channel_, sockets.data(), static_cast<int>(sockets.size()));
-    std::array<pollfd, ARES_GETSOCK_MAXNUM + 1> polled{};
-    polled[0] = {.fd = given_up_, .events = POLLIN, .revents = 0};
-    nfds_t count = 1;
-    for (unsigned i = 0; i < sockets.size(); ++i) {
-      const bool reads = ARES_GETSOCK_READABLE(static_cast<unsigned>(wanted), i) != 0;
-      const bool writes = ARES_GETSOCK_WRITABLE(static_cast<unsigned>(wanted), i) != 0;
-      if (!reads && !writes) continue;
-      polled[count++] = {
-          .fd = sockets[i], .events = static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0)), .revents = 0};
-    }
-    const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
-    timeval limit{.tv_sec = std::max<std::int64_t>(left.count(), 0) / 1000,
-                  .tv_usec = std::max<std::int64_t>(left.count(), 0) % 1000 * 1000};
-    timeval next{};
-    const timeval* const pause = ::ares_timeout(channel_, &limit, &next);
-    const int ready =
-        ::poll(polled.data(), count, static_cast<int>(pause->tv_sec * 1000 + (pause->tv_usec + 999) / 1000));
-    if (ready <= 0) return ::ares_process_fd(channel_, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-    is_given_up_ = polled[0].revents != 0;
-    for (nfds_t i = 1; i < count; ++i) {
-      const short happened = polled[i].revents;
-      const auto read = (happened & ~POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD;
-      const auto write = (happened & POLLOUT) != 0 ? polled[i].fd : ARES_SOCKET_BAD;
-      ::ares_process_fd(channel_, read, write);
-    }
-  }
-
   [[nodiscard]] std::unexpected<Error> failure(const std::string& host) const {
     const bool is_unknown = status_ == ARES_ENOTFOUND || status_ == ARES_ENODATA || status_ == ARES_EBADNAME;
     const char* const why = status_ == ARES_ECANCELLED ? "no name server has answered" : ::ares_strerror(status_);
     return fail(is_unknown ? Errc::not_found : Errc::io_error, "look up \"" + host + "\": " + why);
   }
 
-  int given_up_;  ///< an eventfd(2) of the caller
-  bool is_given_up_ = false;
+  Executor executor_;
+  Timer next_;
   ares_channel channel_ = nullptr;
+  std::map<ares_socket_t, std::shared_ptr<Socket>> sockets_;
   int status_ = ARES_SUCCESS;
   bool is_done_ = false;
   std::vector<Address> addresses_;
 };
 
-Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port, int given_up) {
-  if (!is_host_name(host)) return fail(Errc::not_found, "look up \"" + host + "\": this is not a host name");
-  if (!is_initialised()) return fail(Errc::io_error, "look up \"" + host + "\": c-ares can't be initialised");
-  return LookUp{given_up}.run(host, port);
-}
-
-Task<Result<std::vector<Address>>> resolve(std::shared_ptr<BlockingPool> pool, std::string host, std::uint16_t port) {
+Task<Result<std::vector<Address>>> resolve(std::string host, std::uint16_t port) {
   if (auto literal = Address::ip(host, port)) co_return std::vector<Address>{*literal};
-  // The pool waits for its job even if the caller is cancelled, so the job is told to end. The handler may outlive this
-  // function, so it shares the event.
-  const auto given_up = std::make_shared<UniqueFd>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!*given_up) co_return std::unexpected{system_error(errno, "look up \"" + host + "\": eventfd")};
-  const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-  auto slot = cancellation.slot();
-  if (slot.is_connected()) {
-    slot.assign([given_up](boost::asio::cancellation_type) { (void)::eventfd_write(given_up->get(), 1); });
-  }
-  auto work = [&host, port, event = given_up->get()] { return look_up(host, port, event); };
-  auto found = co_await pool->run(std::move(work));
-  slot.clear();
-  co_return found;
+  if (!is_host_name(host)) co_return fail(Errc::not_found, "look up \"" + host + "\": this is not a host name");
+  if (!is_initialised()) co_return fail(Errc::io_error, "look up \"" + host + "\": c-ares can't be initialised");
+  LookUp look_up{co_await asio::this_coro::executor};
+  co_return co_await look_up.run(std::move(host), port);
 }
 
 }  // namespace
 
-protocol::Resolver system_resolver(std::shared_ptr<BlockingPool> pool) {
-  return
-      [pool = std::move(pool)](std::string host, std::uint16_t port) { return resolve(pool, std::move(host), port); };
+protocol::Resolver system_resolver() {
+  return &resolve;
 }
 
 }  // namespace skiff::net

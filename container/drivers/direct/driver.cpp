@@ -5,7 +5,6 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "base/clock.hpp"
 #include "base/small_file.hpp"
 #include "container/agent/client.hpp"
@@ -85,7 +84,7 @@ Result<> DirectDriver::read_url() {
   SKIFF_TRY(auto url, net::parse_url(text, "--url"));
   client_.host = url.host;
   client_.port = url.port;
-  client_.resolver = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
+  client_.resolver = net::system_resolver();
   url_ = url.text();
   path_prefix_ = url.path;
   if (!url.tls) return {};

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "base/async/deadline.hpp"
 #include "base/async/with_timeout.hpp"
 #include "base/small_file.hpp"
@@ -113,7 +112,7 @@ Result<> ServerClient::read_url() {
   client_.host = url.host;
   client_.port = url.port;
   client_.connect_time = kConnectTime;
-  client_.resolver = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
+  client_.resolver = net::system_resolver();
   url_ = url.text();
   path_prefix_ = url.path;
   if (!url.tls) return {};

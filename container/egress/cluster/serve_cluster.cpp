@@ -42,7 +42,6 @@ using protocol::Address;
 using protocol::Listener;
 
 constexpr std::size_t kClusterWords = 4;
-constexpr unsigned kClusterLookUps = 32;
 /// Connections to the port with the metrics.
 constexpr std::size_t kScrapers = 32;
 constexpr std::size_t kLargestKeys = std::size_t{64} << 10U;
@@ -71,7 +70,7 @@ class Program {
       : io_{io},
         client_{client},
         proxy_{io->get_executor(),
-               {.resolve = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", kClusterLookUps)),
+               {.resolve = net::system_resolver(),
                 .is_public = is_public_here,
                 .public_keys = [] { return read_small_file(std::string{kEgressKeysFile}, kLargestKeys); },
                 .log = write_line}},

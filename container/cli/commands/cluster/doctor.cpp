@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/apparmor_profile.hpp"
 #include "container/cli/commands/commands.hpp"
@@ -123,7 +122,7 @@ class Doctor final : public Invocation {
       SKIFF_CO_TRY(auto pem, read_small_file(file, kMostAuthorities));
       address.certificate_authority = std::move(pem);
     }
-    address.resolver = net::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
+    address.resolver = net::system_resolver();
     SKIFF_CO_TRY(auto keys, co_await open_key_store(context));
     std::vector<Check> checks;
     const auto add = [&checks](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };

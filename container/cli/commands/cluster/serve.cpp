@@ -7,7 +7,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/async/blocking_pool.hpp"
 #include "base/log/log.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/cluster_accounts.hpp"
@@ -183,9 +182,7 @@ class Serve final : public Invocation {
       for (const std::string& warning : configuration.warnings) say(warning);
     }
     if (!configuration.settings) return nullptr;
-    auto pool = std::make_shared<BlockingPool>("resolver", 1);
-    return std::make_unique<SpanExport>(context.executor(), net::system_resolver(pool),
-                                        std::move(*configuration.settings));
+    return std::make_unique<SpanExport>(context.executor(), net::system_resolver(), std::move(*configuration.settings));
   }
 
   /// The variables of --dev, as lines for a shell.

@@ -19,7 +19,7 @@ net::Url url_of(const CannedServer& server) {
 }
 
 protocol::Resolver resolver() {
-  return net::system_resolver(std::make_shared<BlockingPool>("test", 1));
+  return net::system_resolver();
 }
 
 CO_TEST(Dial, GoesThroughAProxyByConnect) {
