@@ -11,7 +11,6 @@
 #include "base/async/semaphore.hpp"
 #include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
-#include "container/agent/egress_token.hpp"
 #include "container/cluster/egress/objects.hpp"
 #include "container/egress/cluster/preamble.hpp"
 #include "protocol/net/stream.hpp"
@@ -63,7 +62,8 @@ struct ClusterProxy::Member {
                .audit = &audit,
                .dials = &owner->stats_.dials()}} {}
 
-  SeenPod pod;
+  SeenPod pod;  ///< its sandbox id stays the same
+  TokenCheck::Shown shown = {};
   PodAudit audit;
   Proxy proxy;
   bool was_proven = false;   ///< its agent has seen the fence: it was ready, or has sent its token
@@ -89,7 +89,11 @@ struct ClusterProxy::Waiting {
 };
 
 ClusterProxy::ClusterProxy(Executor executor, Options options)
-    : executor_{executor}, options_{std::move(options)}, changed_{executor}, tasks_{executor} {}
+    : executor_{executor},
+      options_{std::move(options)},
+      tokens_{options_.public_keys},
+      changed_{executor},
+      tasks_{executor} {}
 
 ClusterProxy::~ClusterProxy() = default;
 
@@ -190,17 +194,15 @@ Task<> ClusterProxy::await_pod(const std::string* address) {
 }
 
 std::optional<Refusal> ClusterProxy::identify(std::string_view address, std::string_view token,
-                                              std::shared_ptr<Member>* member) const {
+                                              std::shared_ptr<Member>* member) {
   const SeenPod* const pod = pods_.at(address);
   const auto found = pod == nullptr ? members_.end() : members_.find(pod->uid);
   if (found == members_.end()) {
     return Refusal{403, "unknown_source", "no sandbox with egress by name has the address of this connection alone"};
   }
-  const auto text = options_.public_keys();
-  const auto keys = text ? EgressKeys::parse_pems(*text) : std::unexpected{text.error()};
-  if (!keys) return Refusal{503, "no_keys", "the proxy cannot read the public key of its sandboxes' tokens"};
-  const auto sandbox = keys->sandbox_of(token);
-  if (!sandbox || *sandbox != found->second->pod.id) {
+  const auto is_its_own = tokens_.is_of(found->second->pod.id, token, &found->second->shown);
+  if (!is_its_own) return Refusal{503, "no_keys", "the proxy cannot read the public key of its sandboxes' tokens"};
+  if (!*is_its_own) {
     return Refusal{403, "wrong_credential", "the credential is not that of the sandbox at this address"};
   }
   if (found->second->is_unfenced) {

@@ -17,6 +17,7 @@
 #include "container/egress/cluster/pod_audit.hpp"
 #include "container/egress/cluster/proxy_stats.hpp"
 #include "container/egress/cluster/seen_pods.hpp"
+#include "container/egress/cluster/token_check.hpp"
 #include "container/egress/judge.hpp"
 #include "container/egress/proxy.hpp"
 #include "protocol/net/address.hpp"
@@ -76,11 +77,12 @@ class ClusterProxy {
   [[nodiscard]] Task<> await_pod(const std::string* address);
   /// The Pod that has this address and this token; else why not.
   [[nodiscard]] std::optional<Refusal> identify(std::string_view address, std::string_view token,
-                                                std::shared_ptr<Member>* member) const;
+                                                std::shared_ptr<Member>* member);
   [[nodiscard]] Task<> refuse(UniqueFd socket, std::string address, Refusal refusal);
 
   Executor executor_;
   Options options_;
+  TokenCheck tokens_;
   ProxyStats stats_;
   Room room_{kHeld};
   SeenPods pods_;

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/async/deadline.hpp"
+#include "base/async/event.hpp"
 #include "base/async/task_group.hpp"
 #include "container/agent/egress_token.hpp"
 #include "protocol/net/listener.hpp"
@@ -26,24 +28,27 @@ constexpr const char* kAddress = "10.244.0.5";
 
 /// A proxy of a namespace whose names all have the address of a server of this test.
 struct Proxied {
-  explicit Proxied(Executor on) : executor{on}, tasks{on} {
+  explicit Proxied(Executor on) : executor{on}, silence{on}, tasks{on} {
     server = protocol::Listener::open(on, Address::parse("127.0.0.1:0").value()).value();
     tasks.spawn("server",
                 server->accept_all([this](UniqueFd socket, const Address&) { arrived.push_back(std::move(socket)); }));
     proxy = std::make_unique<ClusterProxy>(
-        on,
-        ClusterProxy::Options{.resolve = [this](const std::string&, std::uint16_t) { return found(server->address()); },
-                              .is_public = [](const Address&) { return true; },
-                              .public_keys = [this] { return key.public_pem(); },
-                              .log =
-                                  [this](std::string_view line) {
-                                    lines.push_back(nlohmann::json::parse(line));
-                                    return true;
-                                  },
-                              .news = std::chrono::milliseconds{1}});
+        on, ClusterProxy::Options{.resolve = [this](std::string host, std::uint16_t) { return found(std::move(host)); },
+                                  .is_public = [](const Address&) { return true; },
+                                  .public_keys = [this] { return key.public_pem(); },
+                                  .log =
+                                      [this](std::string_view line) {
+                                        lines.push_back(nlohmann::json::parse(line));
+                                        return true;
+                                      },
+                                  .news = std::chrono::milliseconds{1}});
   }
 
-  static Task<Result<std::vector<Address>>> found(Address address) { co_return std::vector{std::move(address)}; }
+  /// Nobody ever answers for a name that begins with "deaf".
+  Task<Result<std::vector<Address>>> found(std::string host) {
+    while (host.starts_with("deaf")) co_await silence.wait();
+    co_return std::vector{server->address()};
+  }
 
   Task<> stop() {
     co_await proxy->stop();
@@ -100,6 +105,7 @@ struct Proxied {
   SigningKey key = SigningKey::generate().value();
   std::vector<nlohmann::json> lines = {};
   std::vector<UniqueFd> arrived = {};
+  Event silence;
   TaskGroup tasks;
   std::unique_ptr<protocol::Listener> server;
   std::unique_ptr<ClusterProxy> proxy;
@@ -120,6 +126,21 @@ CO_TEST(ClusterProxy, ServesASandboxByItsAddressAndItsToken, Proxied& on) {
   EXPECT_EQ(co_await on.tried(kConnect), "407 no_credential");
   EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 \r\n" + kConnect), "407 no_credential");
   EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + std::string(3000, 'a') + "\r\n" + kConnect), "407 no_credential");
+}
+
+CO_TEST(ClusterProxy, ATokenCountsNoLongerThanWhatGaveIt, Proxied& on) {
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+  on.proxy->erase("one");
+  on.proxy->put(Proxied::pod("two", R"(["pypi.org"])"));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 wrong_credential") << "the address is another's";
+  on.proxy->erase("two");
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+  on.key = SigningKey::generate().value();
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "403 wrong_credential") << "the key has changed";
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + on.token("one") + "\r\n" + kConnect), "200");
 }
 
 CO_TEST(ClusterProxy, ServesNobodyWhoseAddressIsInDoubt, Proxied& on) {
@@ -217,6 +238,26 @@ CO_TEST(ClusterProxy, CountsWithoutTheNamesOfSandboxes, Proxied& on) {
   on.proxy->note_canary(Address::ip(kAddress, 1).value());
   EXPECT_TRUE(on.proxy->metrics().contains("skiff_egress_canary_hits_total 1\n"));
   EXPECT_TRUE(on.proxy->metrics().contains("skiff_egress_policies 0\n"));
+}
+
+CO_TEST(ClusterProxy, NamesThatNobodyAnswersForStopNoOtherPod, Proxied& on) {
+  constexpr std::size_t kPods = 40;
+  std::vector<Stream> waiting;
+  for (std::size_t pod = 0; pod < kPods; ++pod) {
+    const std::string name = "greedy-" + std::to_string(pod);
+    const std::string address = "10.244.1." + std::to_string(pod + 1);
+    on.proxy->put(Proxied::pod(name, R"(["deaf.example.com"])", address));
+    for (std::size_t i = 0; i < 2 * ClusterProxy::kLookUps; ++i) {
+      waiting.push_back(on.connect(address));
+      const std::string ask = "SKIFF-EGRESS/1 " + on.token(name) + "\r\nCONNECT deaf.example.com:443 HTTP/1.1\r\n\r\n";
+      const std::array<std::string_view, 1> parts{ask};
+      (void)co_await waiting.back().write(parts, std::chrono::seconds{5});
+    }
+  }
+  while (on.silence.waiting() < kPods * ClusterProxy::kLookUps) co_await pause(std::chrono::milliseconds{1});
+  on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
+  EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + on.token("one") + "\r\n" + kConnect), "200");
+  EXPECT_EQ(on.silence.waiting(), kPods * ClusterProxy::kLookUps) << "no more of one Pod";
 }
 
 CO_TEST(ClusterProxy, BoundsThoseWhoSayNothing, Proxied& on) {
