@@ -2,9 +2,12 @@
 it does not, and the proofs that it is so."""
 
 import json
+import os
 import pathlib
+import subprocess
 import tempfile
 import threading
+import time
 
 import pytest
 
@@ -35,6 +38,38 @@ except OSError:
     names = False
 print(json.dumps([names, *map(reaches, sys.argv[1:])]))
 """
+# For each line: holds a tunnel to pypi.org and asks for others all the time; prints when it was cut, and when the first was refused.
+CHANGES = """
+import socket, ssl, sys, threading, time
+def tunnel():
+    one = socket.create_connection(("127.0.0.1", 3128), 20)
+    one.sendall(b"CONNECT pypi.org:443 HTTP/1.1\\r\\n\\r\\n")
+    return one, one.recv(4096).split()[1:2]
+def refused(into):
+    while tunnel()[1] == [b"200"]:
+        pass
+    into.append(time.time())
+for line in sys.stdin:
+    while True:
+        one, status = tunnel()
+        if status == [b"200"]:
+            break
+    with ssl._create_unverified_context().wrap_socket(one, server_hostname="pypi.org") as secure:
+        times = []
+        others = [threading.Thread(target=refused, args=(times,)) for _ in range(4)]
+        for other in others:
+            other.start()
+        print("open", flush=True)
+        try:
+            secure.recv(1)
+        except OSError:
+            pass
+        cut = time.time()
+    for other in others:
+        other.join()
+    print(cut, min(times), flush=True)
+"""
+RACES = int(os.environ.get("SKIFF_EGRESS_RACES", "40"))
 
 
 @pytest.fixture(scope="session")
@@ -219,3 +254,24 @@ def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, 
     assert "skiff egress install" in told and bare.namespace.of_skiff() == []
     skiff.up("box", "--egress", "pypi.org")
     assert "would be without their fence" in skiff("egress", "install", "--remove", status=125)[1]
+
+
+def test_a_change_of_rules_cuts_at_once_under_load(skiff):
+    skiff.up("box", "--egress", "pypi.org")
+    inside = skiff.start("exec", "-i", "box", "--", "python3", "-u", "-c", CHANGES, stdin=subprocess.PIPE)
+    refused, cut = [], []
+    for _ in range(RACES):
+        inside.stdin.write(b"next\n")
+        inside.stdin.flush()
+        assert inside.stdout.readline() == b"open\n"
+        skiff.namespace.patch("pod/skiff-box", {"metadata": {"annotations": {"skiff.dev/egress": '["evil.org"]'}}})
+        answered = time.time()
+        at = list(map(float, inside.stdout.readline().split()))
+        cut.append(1000 * (at[0] - answered))
+        refused.append(1000 * (at[1] - answered))
+        skiff.namespace.patch("pod/skiff-box", {"metadata": {"annotations": {"skiff.dev/egress": '["pypi.org"]'}}})
+    inside.stdin.close()
+    assert inside.wait(60) == 0
+    for name, all_of_it in (("first refusal", sorted(refused)), ("cut", sorted(cut))):
+        print(f"{RACES} changes, ms from the answer of the API server to the {name}: p50 {all_of_it[len(all_of_it) // 2]:.0f}, "
+              f"p99 {all_of_it[len(all_of_it) * 99 // 100]:.0f}")
