@@ -97,9 +97,9 @@ Result<Policy> Policy::parse_json(std::string_view text) {
   return parse(value.get<std::vector<std::string>>());
 }
 
-Result<Policy> Policy::after(std::span<const std::string> current, std::span<const std::string> rules,
+Result<Policy> Policy::after(std::span<const std::string> current, const std::optional<std::vector<std::string>>& rules,
                              std::span<const std::string> added, std::span<const std::string> removed) {
-  if (!rules.empty()) return parse(rules);
+  if (rules) return parse(*rules);
   SKIFF_TRY(auto policy, parse(current));
   for (const std::string& text : removed) {
     SKIFF_TRY(const auto rule, Rule::parse(text));
@@ -114,10 +114,6 @@ Result<Policy> Policy::after(std::span<const std::string> current, std::span<con
   }
   std::vector<std::string> all = policy.rules();
   all.insert(all.end(), added.begin(), added.end());
-  if (all.empty()) {
-    return fail(Errc::invalid_field,
-                "--egress: no rule would be left; name what it may reach instead, or remove the sandbox", "--egress");
-  }
   return parse(all);
 }
 

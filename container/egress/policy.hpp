@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,10 +27,11 @@ class Policy {
   [[nodiscard]] static Result<Policy> load(const std::filesystem::path& file);
   /// Parses what `save` writes: a JSON array of rules.
   [[nodiscard]] static Result<Policy> parse_json(std::string_view text);
-  /// The policy after a change of the rules `current`: `rules` in their place, or, if that is empty, without `removed`
-  /// and then with `added`. `invalid_field` also for a removed rule that is not among them, with those that are, and if
-  /// none would be left.
-  [[nodiscard]] static Result<Policy> after(std::span<const std::string> current, std::span<const std::string> rules,
+  /// The policy after a change of the rules `current`: `rules` in their place, or, if there are none, without
+  /// `removed` and then with `added`. `invalid_field` also for a removed rule that is not among them, with those that
+  /// are.
+  [[nodiscard]] static Result<Policy> after(std::span<const std::string> current,
+                                            const std::optional<std::vector<std::string>>& rules,
                                             std::span<const std::string> added, std::span<const std::string> removed);
   /// Replaces the file as a whole.
   [[nodiscard]] Result<> save(const std::filesystem::path& file) const;

@@ -114,7 +114,8 @@ struct HostRecord {
   std::string network = {};                     ///< of a box: "open", or empty for none
   std::int32_t router_pid = 0;                  ///< of a box with a network: the program that gives it one
   std::uint64_t router_ticks = 0;               ///< start time of that program
-  std::vector<std::string> egress = {};         ///< of a box: the rules of its egress by name; empty: none
+  std::vector<std::string> egress = {};         ///< of a box: the rules of its egress by name
+  bool is_fenced = false;                       ///< of a box: it has egress by name, also without a rule
   std::int32_t egress_pid = 0;                  ///< of a box with such rules: its egress proxy
   std::uint64_t egress_ticks = 0;               ///< start time of that program
   std::optional<HostMount> mount = {};          ///< of a box: its workspace
@@ -128,6 +129,7 @@ struct HostRecord {
   [[nodiscard]] HostProcess egress_proxy() const {
     return {.pid = egress_pid, .started_ticks = egress_ticks, .boot = boot};
   }
+  [[nodiscard]] bool has_egress() const noexcept { return is_fenced || !egress.empty(); }
   /// Whether the agent that was started last has answered.
   [[nodiscard]] bool has_answered() const noexcept { return port != 0 || !socket.empty(); }
   /// Address of the agent, for people.
@@ -165,6 +167,7 @@ struct HostRecord {
                       {.optional = true}),
       protocol::field("router_ticks", &HostRecord::router_ticks, "Start time of that program", {.optional = true}),
       protocol::field("egress", &HostRecord::egress, "Rules of a box's egress by name", {.optional = true}),
+      protocol::field("is_fenced", &HostRecord::is_fenced, "True: it has egress by name", {.optional = true}),
       protocol::field("egress_pid", &HostRecord::egress_pid, "Pid of its egress proxy", {.optional = true}),
       protocol::field("egress_ticks", &HostRecord::egress_ticks, "Start time of that program", {.optional = true}),
       protocol::field("limits", &HostRecord::limits, "Limits of a box", {.optional = true}),

@@ -95,7 +95,7 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
                     std::string{driver.name()} + " use an image that has the tools",
                 "--expose");
   }
-  if (!spec.egress.empty() && driver.name() != "pod") {
+  if (spec.has_egress() && driver.name() != "pod") {
     return fail(Errc::invalid_field,
                 "--egress opens names to a sandbox of the drivers box and pod: with --driver " +
                     std::string{driver.name()} + " no sandbox has egress by name in this version",

@@ -41,6 +41,9 @@ Result<> check_pool(const PoolSpec& wanted) {
         std::pair{wanted.sandbox.lease.idle_ttl.has_value(), "--idle-ttl"}}) {
     SKIFF_TRY_VOID(refuse(is_given, flag));
   }
+  if (wanted.sandbox.is_fenced && pod.network != "open") {
+    return fail(Errc::invalid_field, "--egress: its sandboxes reach names alone; omit --network", "--egress");
+  }
   if (pod.agent_port != kAgentPort && pod.network != "open") {
     return fail(Errc::invalid_field,
                 "--agent-port: the policy that --network sets for a pool admits only the default port", "--agent-port");
@@ -62,6 +65,12 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
   if (!wanted.image.empty() && (pool == nullptr || wanted.image != pool->image)) {
     return std::unexpected{decided_by_the_pool("--image")};
   }
+  if (!wanted.egress.empty() && (pool == nullptr || !pool->is_fenced)) {
+    return fail(Errc::invalid_field,
+                "--egress and --pool: the sandboxes of this pool have no fence while they wait; `skiff pool create "
+                "POOL --egress` makes a pool of sandboxes that have",
+                "--egress");
+  }
   // The controller decides how sandboxes from a template are reached.
   if (pool == nullptr && !wanted.pod.allow.empty()) {
     return fail(Errc::invalid_field, "--allow cannot be combined with --pool or --template", "--allow");
@@ -81,6 +90,7 @@ SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool) {
   whole.image = pool.image;
   whole.env.insert(pool.env.begin(), pool.env.end());
   whole.pod = pool.pod;
+  whole.is_fenced = pool.is_fenced;
   for_each_pod_option([&](const auto& option) {
     if (!option.is_of_pod && !option.is_default(own)) whole.pod.*option.member = std::move(own.*option.member);
   });

@@ -35,6 +35,12 @@ Result<> check_name(std::string_view name) {
       "name");
 }
 
+std::string egress_text(const std::vector<std::string>& rules) {
+  std::string text{rules.empty() ? kNoEgress : "egress by name:"};
+  for (const std::string& rule : rules) text += " " + rule;
+  return text;
+}
+
 Result<> check_size(const SandboxSpec& spec) {
   // The size as JSON, where a byte may take six.
   const auto size_of = [](const std::map<std::string, std::string>& all) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "base/error.hpp"
 #include "container/sandbox/pod_options.hpp"
@@ -42,7 +43,8 @@ struct SandboxSpec {
   /// DIR[:ro]: a directory of this machine, for the driver box. It is not in JSON: clients of a server must not name
   /// directories of the server's machine.
   std::string mount = {};
-  std::vector<std::string> egress = {};   ///< names that it may reach; empty: it has no egress by name
+  std::vector<std::string> egress = {};   ///< names that it may reach
+  bool is_fenced = false;                 ///< it has egress by name, also without a name: then it reaches nothing
   std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
   bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
   /// The caller has chosen `pod.memory`, `pod.cpu`, `pod.disk`.
@@ -52,6 +54,8 @@ struct SandboxSpec {
   bool needs_no_service =
       false;  ///< no flag asks for a Service: a sandbox from a pool has one only if the pool's dialects need it
   std::uint64_t pids = 0;  ///< most processes and threads, for the driver box; 0: the driver's own limit
+
+  [[nodiscard]] bool has_egress() const noexcept { return is_fenced || !egress.empty(); }
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &SandboxSpec::name, "Name of the sandbox"),
@@ -135,6 +139,11 @@ struct Sandbox {
 /// The error for a sandbox that does not run, with the remedy: `sandbox_not_running`.
 [[nodiscard]] Error not_running(const Sandbox& sandbox);
 
+/// `Sandbox::details["network"]` of a sandbox with egress by name and no rule.
+inline constexpr std::string_view kNoEgress = "egress by name: nothing";
+/// Returns such a text with these rules.
+[[nodiscard]] std::string egress_text(const std::vector<std::string>& rules);
+
 /// The egress by name of a sandbox.
 struct EgressState {
   std::vector<std::string> rules;
@@ -143,11 +152,11 @@ struct EgressState {
 
 /// A change of its rules: all of them are replaced, or some are added and removed.
 struct EgressChange {
-  std::vector<std::string> rules = {};
+  std::optional<std::vector<std::string>> rules = {};  ///< without one it reaches nothing
   std::vector<std::string> added = {};
   std::vector<std::string> removed = {};
 
-  [[nodiscard]] bool is_empty() const { return rules.empty() && added.empty() && removed.empty(); }
+  [[nodiscard]] bool is_empty() const { return !rules && added.empty() && removed.empty(); }
 };
 
 /// A directory of this machine that a sandbox sees with a layer above it: what the sandbox changes goes into the layer,

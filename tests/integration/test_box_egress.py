@@ -132,10 +132,21 @@ def test_single_rules_are_added_and_removed(skiff, outside):
     assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [403, 200]
     assert skiff("network", "box", "--egress=-evil.org", "--dry-run")[0] == "box may reach: files.example.com\n"
     for words, said in ((("-pypi.org",), "the rules are: evil.org files.example.com"), (("+a.org", "b.org"), "either rules"),
-                        (("-evil.org", "-files.example.com"), "no rule would be left"), (("+",), "expected a DNS name"), (("-",), "expected a DNS name")):
+                        (("+",), "expected a DNS name"), (("-",), "expected a DNS name")):
         err = skiff("network", "box", *(word for rule in words for word in ("--egress", rule)), status=125)[1]
         assert said in err, err
     assert skiff.json("network", "box")["egress"] == ["evil.org", "files.example.com"]
+
+
+def test_a_box_without_a_rule_reaches_nothing_and_gets_some_later(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org")
+    assert skiff("network", "box", "--egress=-pypi.org")[0] == "box may reach: nothing\n"
+    skiff("stop", "box")
+    skiff("start", "box")
+    assert "egress by name: nothing" in skiff("describe", "box")[0]
+    assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"})] == [403]
+    assert skiff("network", "box", "--egress", "+pypi.org")[0] == "box may reach: pypi.org\n"
+    assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"})] == [200]
 
 
 def test_explain_says_what_the_proxy_would_say(skiff, outside):

@@ -40,6 +40,12 @@ struct Wanted {
   [[nodiscard]] bool is_up() const { return outcome && outcome->has_value(); }
 };
 
+/// True for one from a pool with egress by name for which no rule was given.
+bool reaches_nothing(const Sandbox& sandbox) {
+  const auto network = sandbox.details.find("network");
+  return network != sandbox.details.end() && network->second == kNoEgress;
+}
+
 class Up final : public Invocation {
  public:
   std::vector<Setting> rows() override {
@@ -138,6 +144,10 @@ class Up final : public Invocation {
       }
       const BroughtUp& up = **one.outcome;
       for (const std::string& difference : up.differences) say(up.sandbox.name + ": " + difference);
+      if (reaches_nothing(up.sandbox)) {
+        say(up.sandbox.name + " reaches nothing: skiff network " + up.sandbox.name +
+            " --egress HOST names what it may");
+      }
       items.push_back(to_json_value(up.sandbox));
       items.back()["new"] = up.is_new;
       lines +=

@@ -114,6 +114,10 @@ std::vector<Setting> SpecFlags::rows_of_a_pool() {
   });
   std::vector<Setting> rows = this->rows();
   std::erase_if(rows, [&](const Setting& row) { return of_one.contains(row.flag); });
+  rows.push_back({.flag = "egress",
+                  .target = setting::Switch{&is_fenced_},
+                  .help = "Its sandboxes have egress by name: they reach nothing while they wait, and afterwards what "
+                          "`skiff up --pool POOL --egress HOST` names."});
   return rows;
 }
 
@@ -161,6 +165,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   spec.mount = mount_;
   spec.exposed = exposed_;
   spec.egress = egress_;
+  spec.is_fenced = is_fenced_;
   if (!egress_file_.empty()) {
     SKIFF_TRY(auto rules, read_egress_file(egress_file_));
     spec.egress.insert(spec.egress.end(), std::move_iterator{rules.begin()}, std::move_iterator{rules.end()});

@@ -32,6 +32,7 @@ class SpecFlags {
   std::vector<std::string> exposed_;
   std::vector<std::string> egress_;
   std::string egress_file_;
+  bool is_fenced_ = false;
   std::uint64_t pids_ = 0;
   std::vector<std::string> labels_;
   std::chrono::milliseconds ttl_{0};

@@ -111,7 +111,7 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
     dialects += dialect_setting(name, "[::]", PortNumbers::known);
   }
   if (!dialects.empty()) merged["SKIFF_DIALECT"] = std::move(dialects);
-  if (!spec.egress.empty()) {
+  if (spec.has_egress()) {
     merged["SKIFF_EGRESS"] = context.egress.proxy;
     merged["SKIFF_EGRESS_CANARY"] = context.egress.canary;
     merged["SKIFF_EGRESS_TOKEN"] = context.egress.token;
@@ -249,7 +249,7 @@ Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context
             {"securityContext", std::move(security)},
             {"volumes", std::move(mounts.volumes)},
             {"containers", json::array({std::move(container)})}};
-  if (!spec.egress.empty()) {
+  if (spec.has_egress()) {
     // The proxy looks names up. Nobody answers at this address.
     made["dnsPolicy"] = "None";
     made["dnsConfig"] = {{"nameservers", json::array({"127.0.0.1"})}};
@@ -344,7 +344,7 @@ Result<Object> create_pod(const SandboxSpec& spec, const ManifestContext& contex
   pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
-  if (!spec.egress.empty()) pod.json["metadata"]["annotations"][kEgressAnnotation] = json(spec.egress).dump();
+  if (spec.has_egress()) pod.json["metadata"]["annotations"][kEgressAnnotation] = json(spec.egress).dump();
   pod.json["spec"] = std::move(made);
   return pod;
 }
@@ -420,7 +420,7 @@ std::string network_label(const PodOptions& options) {
 }
 
 std::string network_label(const SandboxSpec& spec) {
-  return spec.egress.empty() ? network_label(spec.pod) : std::string{kEgressNetwork};
+  return spec.has_egress() ? std::string{kEgressNetwork} : network_label(spec.pod);
 }
 
 Result<std::optional<Object>> create_network_policy(const SandboxSpec& spec, const ManifestContext& context) {

@@ -196,12 +196,13 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   }
   if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
-  if (!spec.egress.empty()) {
+  if (spec.has_egress()) {
     if (!record.network.empty()) {
       return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
     }
     SKIFF_TRY(const auto policy, egress::Policy::parse(spec.egress));
     record.egress = policy.rules();
+    record.is_fenced = true;
   }
   SKIFF_TRY(record.limits, box::parse_limits(spec, box::kernel_version()));
   for (auto member : {&PodOptions::cpu, &PodOptions::memory, &PodOptions::disk}) rest.*member = PodOptions{}.*member;
@@ -238,7 +239,7 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
     given.listeners.push_back(std::move(one));
   }
   std::optional<box::EgressSockets> egress;
-  if (!record.egress.empty()) {
+  if (record.has_egress()) {
     SKIFF_CO_TRY(egress, box::prepare_egress(record, directory));
   }
   SKIFF_CO_TRY(auto log, open_log(records().log(record.name)));
@@ -385,7 +386,7 @@ Task<> BoxDriver::remove_groups(std::string name) {
 void BoxDriver::describe_more(const HostRecord& record, Sandbox& sandbox) const {
   sandbox.details["network"] =
       record.network.empty() ? "none" : record.network + ": no private addresses, not this machine";
-  if (!record.egress.empty()) {
+  if (record.has_egress()) {
     sandbox.details["network"] = box::egress_text(record, sandbox.state == SandboxState::running);
   }
   sandbox.details["limits"] = box::limits_text(record.limits);

@@ -222,7 +222,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     if (name == kE2bName) place.e2b_home = std::string{kHome};
   }
   plan.argv = agent_arguments(std::move(place), record);
-  if (!record.egress.empty()) {
+  if (record.has_egress()) {
     plan.binds.push_back({.source = files::path{root}.parent_path() / egress::kSocket, .target = kEgressPath});
     plan.argv.insert(plan.argv.end(), {"--egress", std::string{"unix:"} + kEgressPath});
   }

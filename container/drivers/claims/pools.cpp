@@ -28,6 +28,14 @@ PoolStatus status_of(const Object& pool, unsigned claims) {
   return status;
 }
 
+Result<> refuse_egress(const PoolSpec& wanted) {
+  if (!wanted.sandbox.has_egress()) return {};
+  return fail(Errc::not_supported,
+              "--egress: agent-sandbox's controller creates these Pods, and they have no egress by name; "
+              "--driver pod makes pools that have",
+              "--egress");
+}
+
 /// The uid of the template that was created with the pool. A template of another user does not own pools.
 std::string template_that_owns(const Object& pool) {
   const json* owners = pool.find({"metadata", "ownerReferences"});
@@ -100,6 +108,7 @@ Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxAp
 
 Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
   SKIFF_CO_TRY_VOID(check_pool(wanted));
+  SKIFF_CO_TRY_VOID(refuse_egress(wanted));
   SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   SKIFF_CO_TRY(auto version, co_await api());
   auto planned = co_await plan_template(&wanted, version);
@@ -189,6 +198,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(check_pool(wanted));
+  SKIFF_CO_TRY_VOID(refuse_egress(wanted));
   // An existing template names its images itself.
   if (wanted.sandbox.pod.template_name.empty()) {
     SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));

@@ -127,7 +127,7 @@ Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std:
   SKIFF_CO_TRY(auto key, co_await cluster->signing_key(true));
   SKIFF_CO_TRY(auto public_key, key.public_pem());
   context.public_key = std::move(public_key);
-  if (!record.spec.egress.empty()) {
+  if (record.spec.has_egress()) {
     SKIFF_CO_TRY(context.egress, co_await egress_access(cluster, std::move(key), record.id));
   }
   SKIFF_CO_TRY(auto pod, create_pod(record.spec, context));
@@ -148,7 +148,7 @@ Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std:
   wait.now = std::move(made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
   auto ready = co_await wait_until_ready(&cluster->client(), &news, std::move(wait), progress);
-  if (!ready && !record.spec.egress.empty() && failure_reason(ready.error()) == FailureReason::not_ready) {
+  if (!ready && record.spec.has_egress() && failure_reason(ready.error()) == FailureReason::not_ready) {
     ready.error().message +=
         "; with egress by name it takes commands once the cluster enforces its NetworkPolicy: skiff doctor --egress";
   }

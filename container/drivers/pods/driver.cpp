@@ -158,7 +158,7 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
-  if (!spec.egress.empty()) {
+  if (spec.has_egress()) {
     co_return fail(Errc::not_supported, "a manifest cannot have the credential of egress by name: use skiff up",
                    "--egress");
   }
@@ -369,7 +369,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     co_return fail(Errc::invalid_field, "\"" + name + "\" belongs to `skiff run`: its network cannot be changed",
                    "name");
   if (network.empty() && allow.empty()) co_return known.record->spec.pod;
-  if (!known.record->spec.egress.empty()) {
+  if (known.record->spec.has_egress()) {
     co_return fail(Errc::invalid_field,
                    "\"" + name + "\" has egress by name, which stays closed: change its names with --egress",
                    "--network");

@@ -303,7 +303,7 @@ Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::functi
     PodRecord record = *known.record;
     change(record);
     nlohmann::json data{{"spec", protocol::to_json(record.spec)}};
-    if (!record.spec.egress.empty()) data["egress"] = nlohmann::json(record.spec.egress).dump();
+    if (record.spec.has_egress()) data["egress"] = nlohmann::json(record.spec.egress).dump();
     if (record.expires_at) data["expires_at"] = *record.expires_at;
     nlohmann::json patch{{"metadata", {{"resourceVersion", known.config_map->resource_version()}}},
                          {"data", std::move(data)}};

@@ -11,7 +11,7 @@ namespace skiff::container {
 
 Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const OfflineContext& context) {
   SKIFF_TRY_VOID(check_name(spec.name));
-  if (!spec.egress.empty()) {
+  if (spec.has_egress()) {
     return fail(Errc::not_supported, "a manifest cannot have the credential of egress by name: use skiff up",
                 "--egress");
   }

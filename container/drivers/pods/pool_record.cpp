@@ -24,6 +24,8 @@ using nlohmann::json;
 constexpr std::string_view kFree = "free";
 constexpr std::string_view kTaken = "taken";
 constexpr std::string_view kLeaving = "leaving";
+/// Field of a pool's record: "true" if its members have egress by name.
+constexpr const char* kFenced = "is_fenced";
 /// Number of parts of a pool; a member's number selects its part.
 constexpr unsigned kSlots = 64;
 /// Distance of the parts of one read: the members of a small pool have numbers that follow each other.
@@ -103,7 +105,8 @@ Object as_taken(const Object& pod, const SandboxSpec& sandbox) {
   labels::put(taken, labels::kPoolState, kTaken);
   labels::put_user_labels(taken, sandbox.labels);
   if (!sandbox.pod.username.empty()) labels::put(taken, labels::kUsername, sandbox.pod.username);
-  if (const std::string kind = network_label(sandbox.pod); !kind.empty()) labels::put(taken, labels::kNetwork, kind);
+  if (const std::string kind = network_label(sandbox); !kind.empty()) labels::put(taken, labels::kNetwork, kind);
+  if (sandbox.has_egress()) metadata["annotations"][kEgressAnnotation] = json(sandbox.egress).dump();
   if (sandbox.lease.ttl) {
     metadata["annotations"][labels::kExpiresAt] = rfc3339(wall_now() + *sandbox.lease.ttl);
   }
@@ -144,6 +147,7 @@ Object create_pool_record(const PoolSpec& pool, std::string_view namespace_name,
   labels::put_common(record, "pool", pool.name, spec.owner);
   labels::put(record, labels::kPool, pool.name);
   record.json["data"] = {{"spec", protocol::to_json(spec)}, {"size", std::to_string(pool.size)}};
+  if (spec.has_egress()) record.json["data"][kFenced] = "true";
   return record;
 }
 
@@ -156,6 +160,7 @@ Result<PoolSpec> read_pool_record(const Object& config_map) {
   if (!spec) return broken(spec.error().message);
   const std::string size = config_map.text({"data", "size"});
   PoolSpec pool{.name = spec->name, .size = 0, .sandbox = std::move(*spec)};
+  pool.sandbox.is_fenced = config_map.text({"data", kFenced}) == "true";
   const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), pool.size);
   if (error != std::errc{} || end != size.data() + size.size() || pool.size > kLargestPool) {
     return broken("its size is \"" + size + "\"");
@@ -179,7 +184,7 @@ Result<Object> create_member(const PoolSpec& pool, const Object& record, const M
   // Not of the component `sandbox` yet, so that no list of sandboxes contains it.
   labels::put(*pod, labels::kComponent, "pool-member");
   labels::put(*pod, labels::kPool, pool.name);
-  const std::string network = network_label(while_it_waits(pool).pod);
+  const std::string network = network_label(while_it_waits(pool));
   if (!network.empty()) labels::put(*pod, labels::kNetwork, network);
   labels::put(*pod, labels::kPoolState, kFree);
   labels::put(*pod, labels::kPoolSlot, std::to_string(number % kSlots));

@@ -172,7 +172,9 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Objec
     }
     if (bound && !cancelled) co_return TakenSandbox{.pod = std::move(pod), .id = id};
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    kube::RemoveOptions options{.grace_seconds = 0, .uid = pod.uid()};
+    kube::RemoveOptions options{.uid = pod.uid()};
+    // The fence goes with the Pod's address, so its processes have to end first.
+    if (!spec.has_egress()) options.grace_seconds = 0;
     (void)co_await cluster_->client().remove(kube::kPods, pod.namespace_name(), pod.name(), std::move(options));
     if (cancelled) std::rethrow_exception(cancelled);
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());

@@ -21,6 +21,7 @@
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
+#include "container/drivers/pods/egress/egress.hpp"
 #include "container/kube/watch.hpp"
 #include "container/sandbox/undo_unless.hpp"
 
@@ -130,6 +131,10 @@ Task<> PodPools::close() {
 Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, unsigned number) {
   while (takes_ > 0) co_await quiet_.wait();
   context.sandbox_id = new_id("s");
+  if (view->pool.sandbox.has_egress()) {
+    SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
+    SKIFF_CO_TRY(context.egress, co_await egress_access(cluster_, std::move(key), context.sandbox_id));
+  }
   SKIFF_CO_TRY(auto pod, create_member(view->pool, view->record, context, number));
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
   // Another client has created the same Pod, or the answer was lost: the next round notices it.
@@ -273,6 +278,7 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(check_pool(wanted));
   if (!wanted.sandbox.pod.template_name.empty()) co_return no_templates();
   SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
+  SKIFF_CO_TRY_VOID(co_await check_egress(cluster_, &wanted.sandbox));
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
   SKIFF_CO_TRY_VOID(co_await answered_by(deadline, create_policy(&wanted)));

@@ -120,7 +120,7 @@ kube::Object create_record(const PodRecord& record, const std::string& namespace
   labels::put_user_labels(object, record.spec.labels);
   nlohmann::json& data = object.json["data"];
   data["spec"] = protocol::to_json(record.spec);
-  if (!record.spec.egress.empty()) data["egress"] = nlohmann::json(record.spec.egress).dump();
+  if (record.spec.has_egress()) data["egress"] = nlohmann::json(record.spec.egress).dump();
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
   if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
@@ -149,11 +149,11 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.spec = std::move(*spec);
   if (const std::string rules = config_map.text({"data", "egress"}); !rules.empty()) {
     const auto list = nlohmann::json::parse(rules, nullptr, false);
-    if (!list.is_array() || list.empty() ||
-        !std::ranges::all_of(list, [](const auto& rule) { return rule.is_string(); })) {
+    if (!list.is_array() || !std::ranges::all_of(list, [](const auto& rule) { return rule.is_string(); })) {
       return refuse("its egress is not a list of rules");
     }
     record.spec.egress = list.get<std::vector<std::string>>();
+    record.spec.is_fenced = true;
   }
   // A sandbox from a pool keeps its id in the pool; the label has the record's own id.
   record.id = config_map.text({"data", "id"});
@@ -230,9 +230,8 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
                   .expires_at = record.expires_at,
                   .address = {},
                   .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
-  if (!record.spec.egress.empty()) {
-    sandbox.details["network"] = "egress by name:";
-    for (const std::string& rule : record.spec.egress) sandbox.details["network"].append(1, ' ').append(rule);
+  if (record.spec.has_egress()) {
+    sandbox.details["network"] = egress_text(record.spec.egress);
   }
   if (!record.spec.pod.pool.empty()) sandbox.details["pool"] = record.spec.pod.pool;
   if (record.stopped) {

@@ -29,7 +29,7 @@ PodRecord record_of(const KnownPod& known) {
 /// A Pod's processes may run on for a moment after it is deleted without a grace period, but the fence around their
 /// network goes with its address. So a sandbox with egress by name is gone when its node says that it has ended.
 Removal within_the_fence(const KnownPod& known, Removal how) {
-  const bool is_fenced = (known.record && !known.record->spec.egress.empty()) ||
+  const bool is_fenced = (known.record && known.record->spec.has_egress()) ||
                          (known.pod && known.pod->label(labels::kNetwork) == kEgressNetwork);
   if (!is_fenced || !how.force) return how;
   how.force = false;

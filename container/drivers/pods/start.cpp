@@ -113,7 +113,8 @@ Task<Result<KnownPod>> PodDriver::note_taken(KnownPod known, SteadyTime deadline
     SKIFF_CO_TRY_VOID(co_await note_up(cluster_, &known, expires_at));
     co_return known;
   }
-  kube::RemoveOptions options{.grace_seconds = 0, .uid = known.pod->uid()};
+  kube::RemoveOptions options{.uid = known.pod->uid()};
+  if (!known.record->spec.has_egress()) options.grace_seconds = 0;
   (void)co_await cluster_->client().remove(kube::kPods, known.pod->namespace_name(), known.pod->name(),
                                            std::move(options));
   SKIFF_CO_TRY_VOID(co_await wait_for_others(std::move(now), deadline, std::move(progress)));

@@ -74,7 +74,8 @@ TEST(Policy, ChangesSingleRules) {
   ASSERT_FALSE(absent.has_value());
   EXPECT_TRUE(absent.error().message.contains("-b.org:8443")) << absent.error().message;
   EXPECT_TRUE(absent.error().message.contains("*.a.org:8443")) << absent.error().message;
-  EXPECT_FALSE(Policy::after(now, {}, {}, now).has_value()) << "none is left";
+  EXPECT_EQ(Policy::after(now, {}, {}, now)->rules(), Rules{});
+  EXPECT_EQ(Policy::after(now, Rules{}, {}, {})->rules(), Rules{});
   EXPECT_FALSE(Policy::after(now, {}, Rules{"+c.org"}, {}).has_value());
   EXPECT_FALSE(Policy::after(now, {}, {}, Rules{"b.org", "b.org"}).has_value());
 }

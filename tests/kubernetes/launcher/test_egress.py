@@ -16,7 +16,7 @@ import deployed as deployments
 import egress_internet
 import egress_world
 import images
-from skiff import Skiff
+from skiff import Skiff, pool_json
 from waiting import until
 
 PYTHON = "skiff.test/python-tls:1"
@@ -246,6 +246,47 @@ def test_doctor_proves_the_fence_by_two_pods(skiff):
     finally:
         skiff.namespace.delete("networkpolicy/open")
     assert skiff.namespace.items("pods") == [] or not [pod for pod in skiff.namespace.names("pods") if "trial" in pod]
+
+
+@pytest.fixture
+def pools(skiff):
+    yield skiff
+    for pool in skiff("pool", "status", "-o", "name")[0].split():
+        skiff("pool", "rm", pool)
+
+
+def test_a_pool_with_egress_is_fenced_while_it_waits(pools, outside):
+    skiff = pools
+    pool_json(skiff, "create", "warm", "-q", "--size", 2, "--egress")
+    waiting = {pod["metadata"]["name"]: pod["metadata"] for pod in skiff.namespace.items("pods")}
+    assert all(one["labels"]["skiff.dev/network"] == "egress" and one["annotations"]["skiff.dev/egress"] == "[]"
+               for one in waiting.values()), waiting
+    made = skiff.up("box", "--pool", "warm", "--egress", "pypi.org")
+    assert made["details"]["pod"] in waiting and made["details"]["network"] == "egress by name: pypi.org"
+    allowed, denied = skiff.through({"to": "pypi.org:443"}, {"to": "evil.org:443"})
+    assert allowed["status"] == 200 and denied["code"] == "not_allowed"
+    out, err = skiff("up", "other", "--pool", "warm")
+    assert "other reaches nothing: skiff network other --egress HOST" in err
+    assert skiff.through({"to": "pypi.org:443"}, name="other")[0]["code"] == "not_allowed"
+    assert not any(skiff.reaches(f"{egress_world.FAR}:443", "10.96.0.1:443", name="other"))
+    # A cold one reaches nothing either, and one that is started again keeps its rules.
+    skiff("pool", "scale", "warm", 0)
+    skiff.up("cold", "--pool", "warm")
+    assert "egress by name: nothing" in skiff("describe", "cold")[0]
+    skiff("network", "other", "--egress", "+pypi.org")
+    until(lambda: skiff.through({"to": "pypi.org:443"}, name="other")[0]["status"] == 200, 30, "the rule reaches the proxy")
+    skiff("stop", "other")
+    skiff("start", "other")
+    assert skiff.through({"to": "pypi.org:443"}, name="other")[0]["status"] == 200
+    assert not any(skiff.reaches(f"{egress_world.FAR}:443", "10.96.0.1:443", name="other"))
+
+
+def test_a_pool_without_egress_gives_no_sandbox_with_it(pools):
+    skiff = pools
+    pool_json(skiff, "create", "open", "-q", "--size", 0)
+    assert "skiff pool create POOL --egress" in skiff("up", "box", "--pool", "open", "--egress", "pypi.org", status=125)[1]
+    assert "omit --network" in skiff("pool", "create", "more", "--egress", "--network", "deny", status=125)[1]
+    assert skiff("pool", "status", "-o", "name")[0].split() == ["open"]
 
 
 def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, namespace, tmp_path):

@@ -55,6 +55,7 @@ class Network final : public Invocation {
       if (!policy) co_return std::unexpected{std::move(policy.error())};
       std::string shown = name + " may reach:";
       for (const std::string& rule : policy->rules()) shown += " " + rule;
+      if (policy->rules().empty()) shown += " nothing";
       if (state.is_unreadable) shown = name + " reaches nothing: the rules of its Pod cannot be read; name them again";
       SKIFF_CO_TRY_VOID(
           context.show({{"name", name}, {"egress", policy->rules()}, {"generation", policy->generation()}},
@@ -82,10 +83,16 @@ class Network final : public Invocation {
     EgressChange change;
     for (const std::string& text : given) {
       const bool is_change = text.starts_with('+') || text.starts_with('-');
-      auto& kind = text.starts_with('+') ? change.added : is_change ? change.removed : change.rules;
-      kind.push_back(is_change ? text.substr(1) : text);
+      if (text.starts_with('+')) {
+        change.added.push_back(text.substr(1));
+      } else if (is_change) {
+        change.removed.push_back(text.substr(1));
+      } else {
+        if (!change.rules) change.rules.emplace();
+        change.rules->push_back(text);
+      }
     }
-    if (!change.rules.empty() && change.rules.size() < given.size()) {
+    if (change.rules && change.rules->size() < given.size()) {
       return fail(Errc::invalid_field,
                   "--egress: either rules that replace all others, or changes of single ones: +HOST and -HOST",
                   "--egress");

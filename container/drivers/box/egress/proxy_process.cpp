@@ -99,7 +99,7 @@ Task<Result<HostRecord>> start_egress(EgressSockets sockets, HostRecord record, 
 }
 
 Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records, EgressChange change) {
-  if (record.egress.empty()) {
+  if (!record.has_egress()) {
     co_return fail(Errc::invalid_field,
                    "\"" + record.name + "\" has no egress by name: skiff up --egress HOST creates a sandbox that has",
                    "name");
@@ -111,14 +111,14 @@ Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* rec
   // The file first: the rules of the record are in force, or will be at the next start.
   SKIFF_CO_TRY_VOID(policy.save(directory / egress::kPolicyFile));
   record.egress = policy.rules();
+  record.is_fenced = true;
   SKIFF_CO_TRY_VOID(records->save(record));
   if (runs) SKIFF_CO_TRY_VOID(co_await reload_egress(record, directory));
   co_return record;
 }
 
 std::string egress_text(const HostRecord& record, bool runs) {
-  std::string text = "egress by name:";
-  for (const std::string& rule : record.egress) text += " " + rule;
+  std::string text = container::egress_text(record.egress);
   if (runs && !is_alive(record.egress_proxy())) {
     text += " (its proxy has ended: skiff stop and skiff start run it again)";
   }

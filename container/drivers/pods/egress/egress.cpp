@@ -51,7 +51,6 @@ Result<> check_beside_egress(const SandboxSpec& spec) {
   if (!pod.ports.empty()) return refuse("--port", of_agent);
   if (!pod.dialects.empty()) return refuse("--dialect", of_agent);
   if (pod.agent_port != kAgentPort) return refuse("--agent-port", of_agent);
-  if (!pod.pool.empty()) return refuse("--pool", "a pool has no egress by name in this version");
   if (pod.namespace_per_sandbox) return refuse("--namespace-per-sandbox", "the proxy is that of one namespace");
   return {};
 }
@@ -112,7 +111,7 @@ Task<Result<>> put_rules(Cluster* cluster, KnownPod known) {
 
 Result<> check_has_egress(const KnownPod& known) {
   if (known.damage) return std::unexpected{*known.damage};
-  if (known.record && !known.record->spec.egress.empty()) return {};
+  if (known.record && known.record->spec.has_egress()) return {};
   return fail(Errc::invalid_field, "it has no egress by name: skiff up --egress HOST creates a sandbox that has",
               "name");
 }
@@ -120,7 +119,7 @@ Result<> check_has_egress(const KnownPod& known) {
 }  // namespace
 
 Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec) {
-  if (spec->egress.empty()) co_return Result<>{};
+  if (!spec->has_egress()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(check_beside_egress(*spec));
   SKIFF_CO_TRY(const auto policy, within_limit(egress::Policy::parse(spec->egress)));
   spec->egress = policy.rules();
@@ -145,7 +144,9 @@ Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, Egress
   Result<egress::Policy> policy;
   auto now = co_await change_spec(cluster, std::move(known), [&](PodRecord& record) {
     policy = within_limit(egress::Policy::after(record.spec.egress, change.rules, change.added, change.removed));
-    if (policy) record.spec.egress = policy->rules();
+    if (!policy) return;
+    record.spec.egress = policy->rules();
+    record.spec.is_fenced = true;
   });
   if (!now) co_return std::unexpected{std::move(now.error())};
   if (!policy) co_return std::unexpected{std::move(policy.error())};

@@ -113,16 +113,16 @@ CO_TEST(PodEgress, StandsBesideNothingThatOpensTheFence, DrivenCluster& on) {
 CO_TEST(PodEgress, ReplacesTheRulesInRecordAndPod, DrivenCluster& on) {
   co_await install(&on);
   CO_ASSERT_TRUE((co_await on.driver.create(named(), fakes::ignore_progress)).has_value());
-  const auto wrong = co_await on.driver.set_egress("box", {.rules = {"10.0.0.1"}});
+  const auto wrong = co_await on.driver.set_egress("box", {.rules = std::vector<std::string>{"10.0.0.1"}});
   EXPECT_FALSE(wrong.has_value());
-  const auto changed = co_await on.driver.set_egress("box", {.rules = {"Other.org"}});
+  const auto changed = co_await on.driver.set_egress("box", {.rules = std::vector<std::string>{"Other.org"}});
   CO_ASSERT_TRUE(changed.has_value()) << changed.error().message;
   EXPECT_EQ(changed->rules, std::vector<std::string>{"other.org"});
   EXPECT_EQ(on.record_says("egress"), R"(["other.org"])");
   EXPECT_EQ(on.fake.server.find(kube::kPods, "default", "skiff-box")->annotation("skiff.dev/egress"),
             R"(["other.org"])");
   fakes::put_sandbox(on.fake.server, "plain", "s2");
-  const auto none = co_await on.driver.set_egress("plain", {.rules = {"other.org"}});
+  const auto none = co_await on.driver.set_egress("plain", {.rules = std::vector<std::string>{"other.org"}});
   CO_ASSERT_TRUE(!none);
   EXPECT_EQ(none.error().code, Errc::invalid_field);
 }
