@@ -183,6 +183,7 @@ std::vector<Row> create_table() {
        with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
       {"changes", {&kNone}, {&kNone}},
       {"egress", with({&kPodFind}, {&kEgressLog}), {&kNone}},
+      {"secret", {&kNone}, {&kNone}},
       {"apply", {&kNone}, {&kNone}},
       {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},

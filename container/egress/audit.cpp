@@ -73,6 +73,12 @@ std::string audit_line(const AuditSubject& who, const AuditEntry& entry) {
     value["port"] = entry.port;
   }
   if (!entry.address.empty()) value["address"] = entry.address;
+  if (entry.request) {
+    value["method"] = entry.request->method;
+    value["path"] = entry.request->path;
+    value["secret"] = entry.request->secret;
+    if (entry.request->status != 0) value["status"] = entry.request->status;
+  }
   if (!entry.detail.empty()) value["detail"] = entry.detail;
   if (entry.carried) {
     value["sent"] = entry.carried->sent;

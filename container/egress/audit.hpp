@@ -36,6 +36,14 @@ struct Carried {
   std::chrono::milliseconds took{0};
 };
 
+/// A request of which the proxy sees more than the host, because it ends the TLS.
+struct AuditRequest {
+  std::string method;
+  std::string path;    ///< without the query
+  std::string secret;  ///< the name of the secret that it gets
+  unsigned status = 0;
+};
+
 /// The verdicts of lines.
 namespace verdict {
 inline constexpr std::string_view kAllowed = "allowed";
@@ -56,6 +64,7 @@ struct AuditEntry {
   std::string address = {};  ///< the address that is connected to
   std::string detail = {};
   std::optional<Carried> carried = {};
+  std::optional<AuditRequest> request = {};
 };
 
 /// The sandbox that a line is about.

@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/finally.hpp"
+#include "container/egress/passing.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/forward.hpp"
 #include "protocol/http/server/connection.hpp"
@@ -17,14 +18,9 @@
 namespace skiff::container::egress {
 namespace {
 
-using protocol::Headers;
 using protocol::HttpExchange;
 
-constexpr std::chrono::milliseconds kNoProgress{60'000};
-constexpr std::chrono::milliseconds kAnswer{300'000};
 constexpr std::string_view kScheme = "http://";
-/// Its name in Via, which a proxy must add (RFC 9110, 7.6.3).
-constexpr std::string_view kVia = "skiff-egress";
 
 /// The server of a request, from the absolute URL in its first line.
 std::expected<Target, Refusal> target_of(const protocol::HttpRequest& request) {
@@ -36,39 +32,6 @@ std::expected<Target, Refusal> target_of(const protocol::HttpRequest& request) {
   return std::move(*target);
 }
 
-/// The fields for the server: without those of the client's connection, and without a word about the client.
-Headers fields_for_server(const protocol::HttpRequest& request) {
-  Headers fields =
-      protocol::forwarded_request(request, {.name = kVia, .peer = {}, .scheme = {}, .prefix = {}, .first = true});
-  std::vector<std::string> dropped{"Upgrade", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"};
-  for (const auto [name, value] : fields) {
-    if (protocol::same_text(name.substr(0, 6), "proxy-")) dropped.emplace_back(name);
-  }
-  for (const std::string& name : dropped) fields.remove(name);
-  fields.set("Connection", "close");
-  return fields;
-}
-
-Task<Result<protocol::Stream>> give(std::shared_ptr<protocol::Stream> connection) {
-  co_return std::move(*connection);
-}
-
-/// The refusal for an exchange that failed before its answer; nullopt: the client has gone.
-std::optional<Refusal> refusal_of(const Error& error) {
-  switch (error.code) {
-    case Errc::cancelled:
-      return std::nullopt;
-    case Errc::invalid_request:
-      return Refusal{400, "bad_request", error.message};
-    case Errc::request_timeout:
-      return Refusal{408, "timeout", error.message};
-    case Errc::timeout:
-      return Refusal{504, "timeout", error.message};
-    default:
-      return Refusal{502, "bad_answer", error.message};
-  }
-}
-
 Task<> refuse(PlainHttp* proxy, HttpExchange* http, Target target, Refusal refusal) {
   proxy->refused(refusal);
   http->close_after_response();
@@ -77,14 +40,7 @@ Task<> refuse(PlainHttp* proxy, HttpExchange* http, Target target, Refusal refus
 
 Task<> pass(PlainHttp* proxy, HttpExchange* http, Target target, protocol::Stream connected) {
   const Executor executor = http->executor();
-  protocol::HttpClient server{executor,
-                              {.host = target.host,
-                               .port = target.port,
-                               .dial = [stream = std::make_shared<protocol::Stream>(std::move(connected))](
-                                           std::chrono::milliseconds) { return give(stream); },
-                               .idle_time = kNoProgress,
-                               .read_idle_time = protocol::kForever,
-                               .bare_feeds = true}};
+  protocol::HttpClient server{executor, server_options(target, std::move(connected))};
   protocol::HttpClient::Request request{.method = http->request().method,
                                         .target = protocol::target_behind(http->request(), 0),
                                         .headers = fields_for_server(http->request()),

@@ -14,6 +14,7 @@
 #include "base/id.hpp"
 #include "container/egress/plain_http.hpp"
 #include "container/egress/socks.hpp"
+#include "container/egress/terminate/serve_terminated.hpp"
 #include "protocol/http/parser.hpp"
 #include "protocol/net/tunnel.hpp"
 
@@ -69,7 +70,7 @@ std::optional<std::pair<std::string_view, std::string_view>> request_line(std::s
 /// One connection of the sandbox, from accept to end.
 struct Proxy::Passage {
   /// The protocol in which the client hears of a refusal.
-  enum class Speaks : std::uint8_t { http, plain_http, socks_greeting, socks, tunnel };
+  enum class Speaks : std::uint8_t { http, plain_http, socks_greeting, socks, tunnel, terminated };
 
   protocol::Stream client;
   protocol::Stream upstream = {};
@@ -81,6 +82,7 @@ struct Proxy::Passage {
   SteadyTime begun = std::chrono::steady_clock::now();  ///< of its current request, if it carries several
   std::string id = {};  ///< in the log, from the line that allows it to the one that ends it; else empty
   std::shared_ptr<const protocol::Traffic> traffic = {};  ///< with the server
+  std::optional<AuditRequest> request = {};               ///< in a terminated tunnel
   /// They close the two streams, wherever these are by then.
   std::function<void()> close_client = client.closer();
   std::function<void()> close_upstream = {};
@@ -165,6 +167,8 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read
       co_await self->refuse(&passage, std::move(*refusal));
     } else if (!passage.is_cut && passage.speaks == Passage::Speaks::plain_http) {
       co_await self->serve_requests(&passage);
+    } else if (!passage.is_cut && passage.speaks == Passage::Speaks::terminated) {
+      co_await self->serve_secrets(&passage);
     } else if (!passage.is_cut) {
       co_await protocol::tunnel(&passage.client, &passage.upstream,
                                 {.stall = kStall,
@@ -187,7 +191,8 @@ AuditEntry Proxy::entry(const Passage& passage, std::string_view verdict) const 
                   .generation = policy_ ? policy_->generation() : "",
                   .host = passage.target.host,
                   .port = passage.target.port,
-                  .address = passage.address};
+                  .address = passage.address,
+                  .request = passage.request};
   if (!passage.id.empty() && verdict != verdict::kAllowed) {
     made.carried = {.sent = passage.traffic->sent,
                     .received = passage.traffic->received,
@@ -233,13 +238,19 @@ Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
 Task<std::optional<Refusal>> Proxy::open(Passage* passage) {
   if (auto refusal = co_await read_target(passage)) co_return refusal;
   if (passage->is_cut || passage->speaks == Passage::Speaks::plain_http) co_return std::nullopt;
-  if (auto refusal = co_await reach(passage)) co_return refusal;
+  const bool is_terminated = options_.terminator != nullptr && options_.terminator->terminates(passage->target);
+  auto unreached = is_terminated ? judge_now(*passage) : co_await reach(passage);
+  if (unreached) co_return unreached;
   if (passage->is_cut) co_return std::nullopt;
   const bool is_socks = passage->speaks == Passage::Speaks::socks;
   if (!co_await send(passage, is_socks ? kSocksConnected : kEstablished)) co_return std::nullopt;
   passage->speaks = Passage::Speaks::tunnel;
   if (auto refusal = co_await read_hello(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
+  if (is_terminated) {
+    passage->speaks = Passage::Speaks::terminated;
+    co_return std::nullopt;
+  }
   const std::array<std::string_view, 1> first{passage->buffered};
   if (auto sent = co_await passage->upstream.write(first, kStall); !sent) passage->cut();
   passage->buffered = {};
@@ -364,6 +375,29 @@ Task<> Proxy::serve_requests(Passage* passage) {
            },
        .budget = &options_.room->held,
        .holder = options_.holder});
+}
+
+Task<> Proxy::serve_secrets(Passage* passage) {
+  co_await serve_terminated(std::move(passage->client), std::exchange(passage->buffered, {}),
+                            {.target = passage->target,
+                             .terminator = options_.terminator,
+                             .reach =
+                                 [this, passage](AuditRequest request) {
+                                   passage->request = std::move(request);
+                                   return reach_plainly(passage, passage->target);
+                                 },
+                             .refused =
+                                 [this, passage](const Refusal& refusal) {
+                                   if (!passage->is_cut) log_refusal(passage, refusal);
+                                 },
+                             .is_over =
+                                 [this, passage](unsigned status) {
+                                   if (passage->request) passage->request->status = status;
+                                   log_end(passage);
+                                   passage->request.reset();
+                                   passage->address = {};
+                                 },
+                             .budget = &budget_});
 }
 
 Task<std::optional<Refusal>> Proxy::dial(Passage* passage) {

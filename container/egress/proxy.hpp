@@ -18,6 +18,7 @@
 #include "container/egress/judge.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/room.hpp"
+#include "container/egress/terminate/terminator.hpp"
 #include "container/egress/wildcard_names.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/net/stream.hpp"
@@ -42,6 +43,7 @@ class Proxy {
     Audit* audit = nullptr;                         ///< outlives the proxy
     std::chrono::milliseconds first_words{10'000};  ///< for the head of the request, and again for the ClientHello
     std::chrono::milliseconds dial{15'000};         ///< for the look-up and all its connects
+    Terminator* terminator = nullptr;               ///< for the hosts that get a secret, if any; outlives the proxy
     Histogram* dials = nullptr;                     ///< takes the time of each connect; outlives the proxy
   };
 
@@ -76,6 +78,7 @@ class Proxy {
   [[nodiscard]] Task<std::optional<Refusal>> dial(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> dial_within(Passage* passage);
   [[nodiscard]] Task<> serve_requests(Passage* passage);
+  [[nodiscard]] Task<> serve_secrets(Passage* passage);
   [[nodiscard]] Task<bool> send(Passage* passage, std::string_view text);
   [[nodiscard]] std::optional<Refusal> judge_now(const Passage& passage) const;
   [[nodiscard]] std::optional<Refusal> judge_name(const Target& target);

@@ -1,6 +1,7 @@
 #include "container/egress/serve.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,12 +22,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
+#include "base/small_file.hpp"
 #include "container/egress/audit.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/proxy.hpp"
+#include "container/egress/terminate/terminator.hpp"
 #include "container/host/host_process.hpp"
 #include "container/net/public_address.hpp"
 #include "container/net/resolver.hpp"
+#include "protocol/json/schema.hpp"
 #include "protocol/net/listener.hpp"
 
 namespace skiff::container::egress {
@@ -67,6 +71,38 @@ Result<std::unique_ptr<Listener>> take(Executor executor, int number) {
   }
   SKIFF_TRY(auto address, Address::parse("fd:" + std::to_string(moved)));
   return Listener::open(executor, address);
+}
+
+Result<> fill(const std::filesystem::path& file, std::string_view text) {
+  const UniqueFd opened{::open(file.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)};
+  const bool is_written = opened && ::write(opened.get(), text.data(), text.size()) == std::ssize(text);
+  if (!is_written) return std::unexpected{system_error(errno, "write \"" + file.string() + "\"")};
+  return {};
+}
+
+/// The certificates that programs of this machine trust; empty if they are in no place that is known.
+std::string own_bundle() {
+  constexpr std::size_t kLargest = std::size_t{4} << 20U;
+  for (const char* const place : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                                  "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    if (auto text = read_small_file(place, kLargest)) return std::move(*text) + "\n";
+  }
+  return {};
+}
+
+/// The secrets of the sandbox; null if it has none. Its files of certificates are filled then.
+Result<std::unique_ptr<Terminator>> open_secrets(const std::filesystem::path& directory) {
+  constexpr std::size_t kLargest = std::size_t{64} << 10U;
+  auto text = read_small_file(directory / kSecretsFile, kLargest);
+  if (!text && text.error().code == Errc::path_not_found) return nullptr;
+  if (!text) return std::unexpected{std::move(text.error())};
+  SKIFF_TRY(const auto names, protocol::decode<std::vector<std::string>>(*text));
+  // The key and the values are in this memory: neither a core file nor another process of the user may have it.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  SKIFF_TRY(auto made, Terminator::create(SecretStore{directory.parent_path().parent_path()}, names));
+  SKIFF_TRY_VOID(fill(directory / kCaFile, made->ca_pem()));
+  SKIFF_TRY_VOID(fill(directory / kCaBundleFile, own_bundle() + made->ca_pem()));
+  return made;
 }
 
 /// Reads the policy again, and says how that went.
@@ -110,6 +146,8 @@ int serve(std::span<const char* const> arguments) {
   if (!listener) return failed(listener.error().message);
   auto control = take(executor, STDOUT_FILENO);
   if (!control) return failed(control.error().message);
+  const auto secrets = open_secrets(directory);
+  if (!secrets) return failed(secrets.error().message);
   FileAudit audit{directory, name};
   Room room{kHeld};
   Proxy proxy{executor,
@@ -118,7 +156,8 @@ int serve(std::span<const char* const> arguments) {
                .room = &room,
                .resolve = net::system_resolver(),
                .is_public = is_public_now,
-               .audit = &audit}};
+               .audit = &audit,
+               .terminator = secrets->get()}};
   if (const std::string said = reload(proxy, directory); said != kDone) (void)failed(said);
   boost::asio::posix::basic_stream_descriptor<Executor> ended{executor, process.release()};
   boost::asio::co_spawn(executor, end_with(&ended, &proxy, control->get(), listener->get(), &io),

@@ -109,19 +109,20 @@ struct HostRecord {
   std::int32_t pid = 0;
   std::uint64_t started_ticks = 0;
   std::string boot;
-  std::uint32_t user = 0;                       ///< of a box: the user on this machine that it runs as
-  std::uint32_t group = 0;                      ///< of a box: its group
-  std::string network = {};                     ///< of a box: "open", or empty for none
-  std::int32_t router_pid = 0;                  ///< of a box with a network: the program that gives it one
-  std::uint64_t router_ticks = 0;               ///< start time of that program
-  std::vector<std::string> egress = {};         ///< of a box: the rules of its egress by name
-  bool is_fenced = false;                       ///< of a box: it has egress by name, also without a rule
-  std::int32_t egress_pid = 0;                  ///< of a box with such rules: its egress proxy
-  std::uint64_t egress_ticks = 0;               ///< start time of that program
-  std::optional<HostMount> mount = {};          ///< of a box: its workspace
-  std::vector<HostMount> exposed = {};          ///< of a box: directories that it may read
-  HostLimits limits = {};                       ///< of a box
-  std::optional<HostContainer> container = {};  ///< of the driver docker
+  std::uint32_t user = 0;                        ///< of a box: the user on this machine that it runs as
+  std::uint32_t group = 0;                       ///< of a box: its group
+  std::string network = {};                      ///< of a box: "open", or empty for none
+  std::int32_t router_pid = 0;                   ///< of a box with a network: the program that gives it one
+  std::uint64_t router_ticks = 0;                ///< start time of that program
+  std::vector<std::string> egress = {};          ///< of a box: the rules of its egress by name
+  bool is_fenced = false;                        ///< of a box: it has egress by name, also without a rule
+  std::vector<std::string> egress_secrets = {};  ///< of a box: the names of secrets that its egress proxy puts in
+  std::int32_t egress_pid = 0;                   ///< of a box with such rules: its egress proxy
+  std::uint64_t egress_ticks = 0;                ///< start time of that program
+  std::optional<HostMount> mount = {};           ///< of a box: its workspace
+  std::vector<HostMount> exposed = {};           ///< of a box: directories that it may read
+  HostLimits limits = {};                        ///< of a box
+  std::optional<HostContainer> container = {};   ///< of the driver docker
 
   [[nodiscard]] HostProcess process() const { return {.pid = pid, .started_ticks = started_ticks, .boot = boot}; }
   void set_process(const HostProcess& process);
@@ -168,6 +169,8 @@ struct HostRecord {
       protocol::field("router_ticks", &HostRecord::router_ticks, "Start time of that program", {.optional = true}),
       protocol::field("egress", &HostRecord::egress, "Rules of a box's egress by name", {.optional = true}),
       protocol::field("is_fenced", &HostRecord::is_fenced, "True: it has egress by name", {.optional = true}),
+      protocol::field("egress_secrets", &HostRecord::egress_secrets, "Names of the secrets of its egress proxy",
+                      {.optional = true}),
       protocol::field("egress_pid", &HostRecord::egress_pid, "Pid of its egress proxy", {.optional = true}),
       protocol::field("egress_ticks", &HostRecord::egress_ticks, "Start time of that program", {.optional = true}),
       protocol::field("limits", &HostRecord::limits, "Limits of a box", {.optional = true}),

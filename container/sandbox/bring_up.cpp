@@ -101,6 +101,13 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
                     std::string{driver.name()} + " no sandbox has egress by name in this version",
                 "--egress");
   }
+  if (!spec.egress_secrets.empty()) {
+    return fail(Errc::invalid_field,
+                "--egress-secret gives a secret of this machine to the proxy of a sandbox of the driver box: with "
+                "--driver " +
+                    std::string{driver.name()} + " this version has no such secrets",
+                "--egress-secret");
+  }
   if (spec.pids != 0) {
     return fail(Errc::invalid_field,
                 "--pids limits the processes of a sandbox of the driver box: with --driver " +

@@ -43,8 +43,10 @@ struct SandboxSpec {
   /// DIR[:ro]: a directory of this machine, for the driver box. It is not in JSON: clients of a server must not name
   /// directories of the server's machine.
   std::string mount = {};
-  std::vector<std::string> egress = {};   ///< names that it may reach
-  bool is_fenced = false;                 ///< it has egress by name, also without a name: then it reaches nothing
+  std::vector<std::string> egress = {};  ///< names that it may reach
+  bool is_fenced = false;                ///< it has egress by name, also without a name: then it reaches nothing
+  /// Names of secrets of this machine that its proxy puts into requests, for the driver box.
+  std::vector<std::string> egress_secrets = {};
   std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
   bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
   /// The caller has chosen `pod.memory`, `pod.cpu`, `pod.disk`.

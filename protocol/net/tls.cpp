@@ -49,20 +49,38 @@ std::unexpected<Error> bad_setting(std::string what) {
 // --- a BIO over a socket: as OpenSSL's own, but a closed peer raises no SIGPIPE
 // ---------------------------------------
 
-int bio_socket(BIO* bio) {
-  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+/// The way of a session's bytes.
+struct Wire {
+  int socket = -1;
+  std::string before = {};  ///< bytes that were read before
+  std::size_t used = 0;     ///< of them
+
+  [[nodiscard]] bool has_before() const noexcept { return used < before.size(); }
+  [[nodiscard]] int take_before(std::span<char> into) {
+    const std::size_t count = before.copy(into.data(), into.size(), used);
+    used += count;
+    if (!has_before()) before = {};
+    if (before.empty()) used = 0;
+    return static_cast<int>(count);
+  }
+};
+
+Wire& bio_wire(BIO* bio) {
+  return *static_cast<Wire*>(BIO_get_data(bio));
 }
 
 int bio_write(BIO* bio, const char* from, int size) {
   BIO_clear_retry_flags(bio);
-  const ssize_t sent = ::send(bio_socket(bio), from, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent = ::send(bio_wire(bio).socket, from, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
 
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
-  const ssize_t got = ::recv(bio_socket(bio), into, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  Wire& wire = bio_wire(bio);
+  if (wire.has_before()) return wire.take_before({into, static_cast<std::size_t>(size)});
+  const ssize_t got = ::recv(wire.socket, into, static_cast<std::size_t>(size), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
   if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
   return static_cast<int>(got);
@@ -90,8 +108,10 @@ BIO_METHOD* socket_method() {
 
 class OpenSslSession final : public TlsSession {
  public:
-  OpenSslSession(SslPtr ssl, std::shared_ptr<TlsContext> context)
-      : context_{std::move(context)}, ssl_{std::move(ssl)} {}
+  OpenSslSession(std::unique_ptr<Wire> wire, SslPtr ssl, std::shared_ptr<TlsContext> context)
+      : context_{std::move(context)}, wire_{std::move(wire)}, ssl_{std::move(ssl)} {}
+
+  void begin_with(std::string bytes) override { wire_->before = std::move(bytes); }
 
   IoStep handshake() override {
     ERR_clear_error();
@@ -113,7 +133,7 @@ class OpenSslSession final : public TlsSession {
     return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
   }
 
-  bool pending() const override { return SSL_pending(ssl_.get()) > 0; }
+  bool pending() const override { return SSL_pending(ssl_.get()) > 0 || wire_->has_before(); }
 
   void shutdown() noexcept override {
     ERR_clear_error();
@@ -150,6 +170,7 @@ class OpenSslSession final : public TlsSession {
   }
 
   std::shared_ptr<TlsContext> context_;
+  std::unique_ptr<Wire> wire_;
   SslPtr ssl_;
   bool broken_ = false;
 };
@@ -166,7 +187,8 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     SslPtr ssl{SSL_new(context_.get())};
     BIO* bio = ssl ? BIO_new(socket_method()) : nullptr;
     if (bio == nullptr) return fail(Errc::resource_exhausted, "make a TLS session: " + take_error());
-    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    auto wire = std::make_unique<Wire>(Wire{.socket = socket});
+    BIO_set_data(bio, wire.get());
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl.get(), bio, bio);
     if (is_client_) {
@@ -175,7 +197,7 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     } else {
       SSL_set_accept_state(ssl.get());
     }
-    return std::make_unique<OpenSslSession>(std::move(ssl), shared_from_this());
+    return std::make_unique<OpenSslSession>(std::move(wire), std::move(ssl), shared_from_this());
   }
 
  private:
@@ -230,18 +252,28 @@ Result<> trust_pem(SSL_CTX* context, const std::string& pem) {
 }
 
 /// Loads a leaf certificate with its chain, and its key, all PEM.
-Result<> use_client_certificate(SSL_CTX* context, const std::string& chain_pem, const std::string& key_pem) {
+Result<> use_certificate(SSL_CTX* context, const std::string& chain_pem, const std::string& key_pem) {
   const BioPtr chain = memory_bio(chain_pem);
   const CertificatePtr leaf{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)};
-  if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) return bad_setting("the client certificate");
+  if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) return bad_setting("the certificate");
   while (CertificatePtr link{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)}) {
-    if (SSL_CTX_add1_chain_cert(context, link.get()) != 1) return bad_setting("the client certificate's chain");
+    if (SSL_CTX_add1_chain_cert(context, link.get()) != 1) return bad_setting("the certificate's chain");
   }
   ERR_clear_error();
   const BioPtr key_bio = memory_bio(key_pem);
   const KeyPtr key{PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr)};
-  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1) return bad_setting("the client certificate's key");
+  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1) return bad_setting("the certificate's key");
   return {};
+}
+
+/// Takes http/1.1 of the protocols of a client, and no other.
+int select_http1(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+                 unsigned offered_size, void*) {
+  static constexpr std::array<unsigned char, 9> kOwn{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+  unsigned char* found = nullptr;
+  const int result = SSL_select_next_proto(&found, size, kOwn.data(), kOwn.size(), offered, offered_size);
+  *chosen = found;
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
 }  // namespace
@@ -250,6 +282,11 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerSettings& 
   ERR_clear_error();
   ContextPtr context = new_context(TLS_server_method());
   if (!context) return bad_setting("TLS");
+  if (settings.only_http1) SSL_CTX_set_alpn_select_cb(context.get(), select_http1, nullptr);
+  if (!settings.certificate_pem.empty()) {
+    SKIFF_TRY_VOID(use_certificate(context.get(), settings.certificate_pem, settings.key_pem));
+    return std::make_shared<OpenSslContext>(std::move(context), false, false);
+  }
   if (SSL_CTX_use_certificate_chain_file(context.get(), settings.certificate_file.c_str()) != 1) {
     return bad_setting("certificate file \"" + settings.certificate_file + "\"");
   }
@@ -274,8 +311,11 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientSettings& 
   if (settings.ca_file.empty() && settings.ca_pem.empty() && settings.system_ca) {
     SSL_CTX_set_default_verify_paths(context.get());
   }
+  if (!settings.further_ca_pem.empty()) {
+    SKIFF_TRY_VOID(trust_pem(context.get(), settings.further_ca_pem));
+  }
   if (!settings.certificate_pem.empty()) {
-    SKIFF_TRY_VOID(use_client_certificate(context.get(), settings.certificate_pem, settings.key_pem));
+    SKIFF_TRY_VOID(use_certificate(context.get(), settings.certificate_pem, settings.key_pem));
   }
   const bool verify = !settings.insecure_skip_verify;
   SSL_CTX_set_verify(context.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

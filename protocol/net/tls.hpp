@@ -34,6 +34,8 @@ class TlsSession {
   [[nodiscard]] virtual IoStep write(std::string_view from) = 0;
   /// Whether decrypted bytes wait, although the socket may have nothing to read.
   [[nodiscard]] virtual bool pending() const = 0;
+  /// Takes bytes that were read from the socket before; they count as its first. Call it before the handshake.
+  virtual void begin_with(std::string bytes) = 0;
   /// Sends close_notify if the socket takes it now.
   virtual void shutdown() noexcept = 0;
 };
@@ -41,12 +43,16 @@ class TlsSession {
 struct TlsServerSettings {
   std::string certificate_file = {};  ///< PEM, leaf first
   std::string key_file = {};          ///< PEM, not encrypted
+  std::string certificate_pem = {};   ///< in memory, in place of both files; leaf first
+  std::string key_pem = {};
+  bool only_http1 = false;  ///< of the protocols that a client offers (ALPN, RFC 7301) it takes http/1.1 and no other
 };
 
 struct TlsClientSettings {
   std::string ca_file = {};          ///< trusted certificates, PEM
   std::string ca_pem = {};           ///< trusted certificates in memory, PEM
   bool system_ca = true;             ///< trust the system's store; applies only if both of the above are empty
+  std::string further_ca_pem = {};   ///< trusted certificates beside all of the above, PEM; may be empty
   std::string certificate_pem = {};  ///< client certificate chain, may be empty
   std::string key_pem = {};
   bool insecure_skip_verify = false;  ///< accept any certificate: for a kubeconfig that says so

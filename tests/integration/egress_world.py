@@ -22,6 +22,7 @@ PORTS = (443, 8443)
 HTTP = 80
 #: The names that the server knows; all below wild.example.com has the address FAR.
 NAMES = {"pypi.org": [FAR], "files.example.com": [FAR], "example.com": [FAR], "inner.example.com": [PRIVATE], "evil.org": [FAR],
+         "git.example.com": [FAR],
          "both.example.com": [FAR, PRIVATE], "metadata.example.com": ["169.254.169.254"], "own.example.com": [laptop.OWN],
          "mapped.example.com": ["::ffff:10.1.2.3"], "nat.example.com": ["64:ff9b::a01:203"], "local.example.com": ["127.0.0.1"],
          "six.example.com": [FAR, "fd00::7"], "deaf.example.com": ["11.0.0.1"], "pypi.org.corp.example.com": [PRIVATE]}

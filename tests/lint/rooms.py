@@ -99,9 +99,10 @@ ARROWS = {
     "container/drivers/direct": (("container/net", "container/agent", "container/sandbox", "container/trace"), "the driver `direct`, for an agent that somebody else runs"),
     "container/host": (("container/process", "container/agent", "container/sandbox", "container/trace"), "what the drivers of this machine share: the state directory, records and locks, processes, the life of a sandbox"),
     "container/drivers/local": (("container/process", "container/agent", "container/sandbox", "container/trace", "container/host"), "the driver `local`: agents on this machine, not isolated"),
-    "container/egress": (("container/net", "container/host"), "egress by name, from outside: the policy, what it judges, the proxy of a sandbox as a program, its audit log"),
-    "container/egress/cluster": (("container/egress", "container/process", "container/net", "container/kube", "container/kube/*", "container/agent", "container/trace", "container/sandbox", "container/cluster", "container/cluster/egress"), "the egress proxy of a namespace in a cluster: whose connection it is, the Pods and their rules from a watch, the program"),
-    "container/drivers/box": (("container/process", "container/egress", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/host", "container/drivers/box/*"), "the driver `box`: the plan of a box, its namespaces, mounts and system calls, why a machine can have none"),
+    "container/egress": (("container/net", "container/host", "container/egress/terminate"), "egress by name, from outside: the policy, what it judges, the proxy of a sandbox as a program, its audit log"),
+    "container/egress/terminate": (("container/egress", "container/sandbox", "container/host"), "secrets that a sandbox never sees: TLS that ends in its proxy, the certificates for that, the secret in requests and masked in answers"),
+    "container/egress/cluster": (("container/egress", "container/egress/terminate", "container/process", "container/net", "container/kube", "container/kube/*", "container/agent", "container/trace", "container/sandbox", "container/cluster", "container/cluster/egress"), "the egress proxy of a namespace in a cluster: whose connection it is, the Pods and their rules from a watch, the program"),
+    "container/drivers/box": (("container/process", "container/egress", "container/egress/terminate", "container/agent", "container/agent/*", "container/sandbox", "container/trace", "container/host", "container/drivers/box/*"), "the driver `box`: the plan of a box, its namespaces, mounts and system calls, why a machine can have none"),
     "container/drivers/box/network": (("container/net", "container/agent", "container/sandbox", "container/trace", "container/host", "container/drivers/box"), "the network of a box: pasta, the link to it, what is barred"),
     "container/drivers/box/egress": (("container/egress", "container/process", "container/agent", "container/sandbox", "container/trace", "container/host", "container/drivers/box"), "the egress proxy of a box as a process: its start, its end, a new policy"),
     "container/drivers/box/limits": (("container/kube/objects", "container/agent", "container/sandbox", "container/trace", "container/host"), "limits of a box: what can be asked for, the control groups that hold it"),
@@ -124,6 +125,7 @@ ARROWS = {
     "container/cli/commands": ((ALL,), "one file for each subcommand"),
     "container/cli/commands/cluster": ((ALL,), "subcommands of operators: doctor, gc, keys, pools, roles, manifests, networks, serve"),
     "container/cli/commands/files": ((ALL,), "cp, changes, apply and the subcommands of `skiff files`"),
+    "container/cli/commands/secrets": ((ALL,), "subcommands of `skiff secret`"),
     "container/cli/commands/mcp": ((ALL,), "`skiff mcp` and `skiff mcp config`"),
 }
 

@@ -48,6 +48,9 @@ namespace skiff::container {
 [[nodiscard]] Command egress_log_command();
 [[nodiscard]] Command egress_explain_command();
 [[nodiscard]] Command egress_install_command();
+[[nodiscard]] Command secret_set_command();
+[[nodiscard]] Command secret_ls_command();
+[[nodiscard]] Command secret_rm_command();
 [[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();

@@ -78,6 +78,11 @@ std::vector<Setting> SpecFlags::rows() {
        .target = setting::Text{&egress_file_},
        .value = "FILE",
        .help = "File with such names: YAML with version: 1, and allow, a list of them."},
+      {.flag = "egress-secret",
+       .target = setting::List{&egress_secrets_},
+       .value = "NAME",
+       .help = "Secret (skiff secret set) that the proxy of a sandbox of the driver box puts into requests to its "
+               "hosts, which the sandbox may reach then. Commands never see it."},
       {.flag = "pids",
        .target = setting::Count{&pids_, 0, 4'194'304},
        .value = "N",
@@ -108,7 +113,8 @@ std::vector<Setting> SpecFlags::rows() {
 }
 
 std::vector<Setting> SpecFlags::rows_of_a_pool() {
-  std::set<std::string_view> of_one{"label", "mount", "expose", "egress", "egress-file", "pids", "ttl", "idle-ttl"};
+  std::set<std::string_view> of_one{"label",         "mount", "expose", "egress",  "egress-file",
+                                    "egress-secret", "pids",  "ttl",    "idle-ttl"};
   for_each_pod_option([&](const auto& option) {
     if (option.is_of_one) of_one.insert(option.flag);
   });
@@ -170,6 +176,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
     SKIFF_TRY(auto rules, read_egress_file(egress_file_));
     spec.egress.insert(spec.egress.end(), std::move_iterator{rules.begin()}, std::move_iterator{rules.end()});
   }
+  spec.egress_secrets = egress_secrets_;
   spec.pids = pids_;
   spec.names_network = std::ranges::count(given, "--network") > 0;
   spec.names_memory = std::ranges::count(given, "--memory") > 0;

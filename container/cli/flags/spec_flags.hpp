@@ -33,6 +33,7 @@ class SpecFlags {
   std::vector<std::string> egress_;
   std::string egress_file_;
   bool is_fenced_ = false;
+  std::vector<std::string> egress_secrets_;
   std::uint64_t pids_ = 0;
   std::vector<std::string> labels_;
   std::chrono::milliseconds ttl_{0};

@@ -27,6 +27,7 @@
 #include "container/egress/audit.hpp"
 #include "container/egress/audit_reader.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/terminate/terminator.hpp"
 #include "container/host/file_lock.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -35,7 +36,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTrialPatience{10'000};
+constexpr milliseconds kBoxTrial{10'000};
 constexpr milliseconds kBetweenConnects{5};
 constexpr milliseconds kGroupPatience{5'000};
 constexpr milliseconds kRecordPatience{60'000};
@@ -166,7 +167,7 @@ Task<Check> examine_network() {
   auto pasta = box::pasta_arguments();
   if (!pasta) co_return not_offered(kWhat, pasta.error().message);
   std::string program = pasta->front();
-  auto tried = co_await box::try_box(kTrialPatience, std::move(*pasta));
+  auto tried = co_await box::try_box(kBoxTrial, std::move(*pasta));
   if (!tried) co_return not_offered(kWhat, tried.error().message);
   if (!*tried) co_return Check{.what = kWhat, .passed = true, .detail = "by " + program};
   const box::Reason reason = box::explain_network(**tried);
@@ -196,11 +197,14 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   }
   if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
-  if (spec.has_egress()) {
+  SKIFF_TRY(auto rules, egress::rules_of_secrets(egress::SecretStore{state().path()}, spec.egress_secrets));
+  rules.insert(rules.end(), spec.egress.begin(), spec.egress.end());
+  record.egress_secrets = spec.egress_secrets;
+  if (spec.has_egress() || !rules.empty()) {
     if (!record.network.empty()) {
       return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
     }
-    SKIFF_TRY(const auto policy, egress::Policy::parse(spec.egress));
+    SKIFF_TRY(const auto policy, egress::Policy::parse(rules));
     record.egress = policy.rules();
     record.is_fenced = true;
   }
@@ -436,14 +440,14 @@ Task<> BoxDriver::close() {
 }
 
 Task<Result<>> BoxDriver::check_host() {
-  SKIFF_CO_TRY(auto refusal, co_await box::try_box(kTrialPatience));
+  SKIFF_CO_TRY(auto refusal, co_await box::try_box(kBoxTrial));
   if (refusal) co_return no_box(*refusal);
   co_return Result<>{};
 }
 
 Task<std::vector<Check>> BoxDriver::examine() {
   std::vector<Check> checks = examine_parts();
-  auto tried = co_await box::try_box(kTrialPatience);
+  auto tried = co_await box::try_box(kBoxTrial);
   Check namespaces{
       .what = "namespaces", .passed = tried && !*tried, .detail = "user, mount, pid, ipc, uts, net, cgroup"};
   if (!tried) {

@@ -41,6 +41,14 @@ constexpr std::array kEtc = std::to_array<std::string_view>({
 });
 // clang-format on
 
+/// Variables that name a file of trusted certificates for some program, for a box whose proxy ends TLS.
+constexpr std::array kBundleVariables = std::to_array<std::string_view>(
+    {"AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "HTTPLIB2_CA_CERTS", "NIX_SSL_CERT_FILE", "NPM_CONFIG_CAFILE", "PIP_CERT",
+     "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"});
+/// These programs add the file to their own certificates.
+constexpr std::array kOwnVariables = std::to_array<std::string_view>({"DENO_CERT", "NODE_EXTRA_CA_CERTS"});
+
 /// Variables of ours that a shell in the box can use.
 constexpr std::array<std::string_view, 4> kInheritedHere{"LANG", "LANGUAGE", "TERM", "TZ"};
 constexpr std::string_view kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -98,6 +106,13 @@ std::vector<std::string> environment_of(const HostRecord& record, const Machine&
     if (name.starts_with("LC_") || std::ranges::count(kInheritedHere, name) > 0) merged[name] = value;
     if (name == "PATH") merged[name] = path_of(machine, value);
     if (name == "SHELL" && (value.starts_with("/bin/") || value.starts_with("/usr/bin/"))) merged[name] = value;
+  }
+  if (!record.egress_secrets.empty()) {
+    for (const std::string_view name : kBundleVariables) merged[std::string{name}] = kCaBundlePath;
+    for (const std::string_view name : kOwnVariables) merged[std::string{name}] = kCaPath;
+    // Its request has the credential already, or none: there is nobody to ask.
+    merged["GIT_TERMINAL_PROMPT"] = "0";
+    merged["NODE_USE_ENV_PROXY"] = "1";
   }
   for (const auto& [name, value] : record.env) merged[name] = value;
   merged["SKIFF_PUBLIC_KEY"] = public_key;
@@ -224,6 +239,11 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
   plan.argv = agent_arguments(std::move(place), record);
   if (record.has_egress()) {
     plan.binds.push_back({.source = files::path{root}.parent_path() / egress::kSocket, .target = kEgressPath});
+    if (!record.egress_secrets.empty()) {
+      const files::path directory = files::path{root}.parent_path();
+      plan.binds.push_back({.source = directory / egress::kCaFile, .target = kCaPath});
+      plan.binds.push_back({.source = directory / egress::kCaBundleFile, .target = kCaBundlePath});
+    }
     plan.argv.insert(plan.argv.end(), {"--egress", std::string{"unix:"} + kEgressPath});
   }
   plan.environment = environment_of(record, seen, public_key, ours);

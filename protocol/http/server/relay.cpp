@@ -256,12 +256,18 @@ Task<Result<>> send_answer_body(Relay* relay) {
     SKIFF_CO_TRY(auto bytes, co_await read_answer(relay, &block));
     if (bytes.empty()) break;
     const SteadyTime began = std::chrono::steady_clock::now();
-    SKIFF_CO_TRY_VOID(co_await relay->http.write(bytes));
+    AnswerFilter* const filter = relay->options.filter;
+    SKIFF_CO_TRY_VOID(co_await relay->http.write(filter == nullptr ? bytes : filter->pass(bytes)));
     relay->sent_some();
     block.taken_in(std::chrono::steady_clock::now() - began);
     co_await turn.took(bytes.size());
   }
-  co_return co_await relay->http.finish(forwarded_trailers(relay->server.trailers()));
+  Headers trailers = forwarded_trailers(relay->server.trailers());
+  if (AnswerFilter* const filter = relay->options.filter; filter != nullptr) {
+    SKIFF_CO_TRY_VOID(co_await relay->http.write(filter->rest()));
+    filter->change(trailers);
+  }
+  co_return co_await relay->http.finish(std::move(trailers));
 }
 
 Task<Result<>> switch_protocols(Relay* relay, HttpResponseHead head) {
@@ -277,17 +283,22 @@ Task<Result<>> switch_protocols(Relay* relay, HttpResponseHead head) {
 }
 
 Task<Result<>> send_answer(Relay* relay) {
-  auto inform = [http = &relay->http](const HttpResponseHead& head) {
-    return http->inform(head.status, forwarded_answer(head));
+  AnswerFilter* const filter = relay->options.filter;
+  auto inform = [http = &relay->http, filter](const HttpResponseHead& head) {
+    Headers fields = forwarded_answer(head);
+    if (filter != nullptr) filter->change(fields);
+    return http->inform(head.status, std::move(fields));
   };
   auto head = co_await relay->server.read_head(std::move(inform));
   relay->answered = true;
   relay->answer_due.clear();
   if (!head) co_return std::unexpected{relay->failure(std::move(head.error()))};
   if (head->status == 101) co_return co_await switch_protocols(relay, std::move(*head));
+  if (filter != nullptr) SKIFF_CO_TRY_VOID(filter->judge(*head));
   const auto length = length_of(*head);
   HttpResponse answer{.status = head->status, .headers = forwarded_answer(*head), .body = {}};
   if (relay->options.change_answer) relay->options.change_answer(answer.headers);
+  if (filter != nullptr) filter->change(answer.headers);
   // The head is sent together with body bytes that have come already.
   const bool at_once = relay->server.has_more();
   auto begun = co_await relay->http.start(std::move(answer), length,

@@ -38,6 +38,20 @@ class LargeBlocks {
   Shares taken_;
 };
 
+/// Looks at a response on its way to the client, and may change it. Bytes may be kept back, but their number stays.
+class AnswerFilter {
+ public:
+  virtual ~AnswerFilter() = default;
+  /// Judges the head before anything of it has passed. An error is that of the relay.
+  [[nodiscard]] virtual Result<> judge(const HttpResponseHead& head) = 0;
+  /// Changes fields: those of the head, of an interim response, or trailers.
+  virtual void change(Headers& fields) = 0;
+  /// Returns what may pass after these bytes of the body came. Valid until the next call.
+  [[nodiscard]] virtual std::string_view pass(std::string_view bytes) = 0;
+  /// Returns what was kept back, at the end of the body.
+  [[nodiscard]] virtual std::string_view rest() = 0;
+};
+
 struct RelayOptions {
   /// The time from the end of the request to the head of the response.
   std::chrono::milliseconds answer_time{60'000};
@@ -49,6 +63,8 @@ struct RelayOptions {
   LargeBlocks* large_blocks = nullptr;
   /// Changes the fields of the response before they are passed on; not those of interim responses.
   std::function<void(Headers& fields)> change_answer = {};
+  /// Sees the whole response, except what follows a 101; null: it passes as it is.
+  AnswerFilter* filter = nullptr;
   /// Changes the trailers of the request's body; null: they are unchanged.
   void (*trailer_fields)(Headers& fields) = nullptr;
   /// Takes both connections over after a 101, as an UpgradeHandler does.

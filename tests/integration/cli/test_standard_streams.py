@@ -63,6 +63,8 @@ WRITES = {
     "key create": [("key{n}",)],
     "key ls": [()],
     "key rm": [],
+    "secret ls": [()],
+    "secret rm": [],
     "doctor": [()],
     "version": [(), ("box",)],
     "licenses": [()],
@@ -71,7 +73,7 @@ WRITES = {
 
 
 # Commands that need a cluster, a box, a keyboard, or a page that npm builds. They print with the same two functions.
-NOT_HERE = {"changes", "apply", "console", "egress log", "egress explain", "egress install", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "shell"}
+NOT_HERE = {"changes", "apply", "console", "egress log", "egress explain", "egress install", "network", "pool create", "pool scale", "pool status", "pool rm", "key rotate", "secret set", "shell"}
 
 
 # {command: what makes it read stdin, with what it ends with when that is at its end}

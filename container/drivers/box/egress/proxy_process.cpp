@@ -1,6 +1,7 @@
 #include "container/drivers/box/egress/proxy_process.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +17,8 @@
 #include "container/egress/policy.hpp"
 #include "container/egress/serve.hpp"
 #include "container/host/agent.hpp"
+#include "container/host/state_directory.hpp"
+#include "protocol/json/schema.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container::box {
@@ -27,9 +30,30 @@ constexpr std::size_t kLongestAnswer = 4096;
 
 }  // namespace
 
+namespace {
+
+/// The files that the proxy fills with certificates. They are bound into the box before, so they stay the same files.
+Result<> create_certificates(const std::filesystem::path& directory) {
+  for (const std::string_view name : {egress::kCaFile, egress::kCaBundleFile}) {
+    const auto path = directory / name;
+    const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)};
+    // The box's user reads it; on this machine the directory above is closed to others.
+    if (!file || ::fchmod(file.get(), 0644) != 0) {
+      return std::unexpected{system_error(errno, "create \"" + path.string() + "\"")};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory) {
   SKIFF_TRY(const auto policy, egress::Policy::parse(record.egress));
   SKIFF_TRY_VOID(policy.save(directory / egress::kPolicyFile));
+  if (!record.egress_secrets.empty()) {
+    SKIFF_TRY_VOID(write_private_file(directory / egress::kSecretsFile, protocol::to_json(record.egress_secrets)));
+    SKIFF_TRY_VOID(create_certificates(directory));
+  }
   EgressSockets sockets;
   SKIFF_TRY(sockets.sandbox, bind_socket(directory, std::string{egress::kSocket}));
   SKIFF_TRY(sockets.control, bind_socket(directory, std::string{egress::kControlSocket}));
@@ -119,6 +143,7 @@ Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* rec
 
 std::string egress_text(const HostRecord& record, bool runs) {
   std::string text = container::egress_text(record.egress);
+  for (const std::string& secret : record.egress_secrets) text += "; secret " + secret;
   if (runs && !is_alive(record.egress_proxy())) {
     text += " (its proxy has ended: skiff stop and skiff start run it again)";
   }

@@ -16,13 +16,18 @@ namespace skiff::container::box {
 /// The place of the proxy's socket in the box.
 inline constexpr const char* kEgressPath = "/.skiff/egress.sock";
 
+/// And of the certificates that it has to trust, if it has secrets.
+inline constexpr const char* kCaPath = "/.skiff/ca.pem";
+inline constexpr const char* kCaBundlePath = "/.skiff/ca-bundle.pem";
+
 /// The sockets that a proxy will listen on, bound in the directory of its sandbox.
 struct EgressSockets {
   UniqueFd sandbox;
   UniqueFd control;
 };
 
-/// Writes the policy of the record and binds the sockets. The box's user may connect to the first.
+/// Writes the policy of the record and the names of its secrets, and binds the sockets. The box's user may connect to
+/// the first.
 [[nodiscard]] Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory);
 
 /// Starts the proxy, which ends with the process of the record, and waits until it judges by the policy. The record

@@ -1,0 +1,127 @@
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/small_file.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/egress/terminate/secret.hpp"
+#include "container/host/state_directory.hpp"
+#include "protocol/net/tls.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::size_t kMostRead = 8192;
+constexpr std::size_t kLargestCa = std::size_t{256} << 10U;
+
+/// The secret, without the end of its line.
+Result<std::string> read_value() {
+  if (::isatty(STDIN_FILENO) == 1) {
+    return fail(Errc::invalid_field, "the secret comes on stdin: skiff secret set NAME ... < FILE", "stdin");
+  }
+  std::string value;
+  std::array<char, kMostRead> block{};
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected{system_error(errno, "read the secret from stdin")};
+    if (got == 0 || value.size() > kMostRead) break;
+    value.append(block.data(), static_cast<std::size_t>(got));
+  }
+  if (value.ends_with('\n')) value.pop_back();
+  if (value.ends_with('\r')) value.pop_back();
+  return value;
+}
+
+class SecretSet final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "host",
+             .target = setting::List{&hosts_},
+             .value = "HOST[:PORT]",
+             .help = "Host that gets the secret, with TLS and by its whole name. Without a port: 443."},
+            {.flag = "header",
+             .target = setting::Text{&header_},
+             .value = "'NAME: VALUE'",
+             .help = "Field that each request gets, with {} in the place of the secret.",
+             .shown_default = "Authorization: Bearer {}"},
+            {.flag = "basic",
+             .target = setting::Text{&user_},
+             .value = "USER",
+             .help = "Each request gets `Authorization: Basic` with this user and the secret as its password, as git "
+                     "sends it."},
+            {.flag = "ca-file",
+             .target = setting::Text{&ca_file_},
+             .value = "FILE",
+             .help = "Certificates (PEM) to trust for these hosts, beside those of this machine."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    SKIFF_CO_TRY(auto secret, described(arguments.words.at(0)));
+    SKIFF_CO_TRY(secret.value, read_value());
+    SKIFF_CO_TRY(const auto state, StateDirectory::open({}));
+    auto kept = egress::SecretStore{state.path()}.set(secret);
+    wipe(secret.value);
+    SKIFF_CO_TRY_VOID(std::move(kept));
+    const nlohmann::json value{{"name", secret.name}, {"hosts", secret.hosts}};
+    SKIFF_CO_TRY_VOID(context.show(value, "", secret.name + "\n"));
+    co_return 0;
+  }
+
+ private:
+  Result<egress::Secret> described(std::string name) const {
+    egress::Secret secret{
+        .name = std::move(name), .hosts = hosts_, .header = "Authorization", .format = "Bearer {}", .value = {}};
+    if (!user_.empty() && !header_.empty()) {
+      return fail(Errc::invalid_field, "--basic sets a field of its own: omit --header", "--basic");
+    }
+    if (!user_.empty()) {
+      secret.user = user_;
+      secret.format = {};
+    }
+    if (!header_.empty()) {
+      const std::size_t colon = header_.find(": ");
+      if (colon == std::string::npos) {
+        return fail(Errc::invalid_field, "--header: expected 'NAME: VALUE'", "--header");
+      }
+      secret.header = header_.substr(0, colon);
+      secret.format = header_.substr(colon + 2);
+      if (secret.format.empty()) return fail(Errc::invalid_field, "--header: expected {} in the value", "--header");
+    }
+    if (!ca_file_.empty()) {
+      SKIFF_TRY(secret.ca_pem, read_small_file(ca_file_, kLargestCa));
+      SKIFF_TRY_VOID(protocol::TlsContext::client({.further_ca_pem = secret.ca_pem}));
+    }
+    return secret;
+  }
+
+  std::vector<std::string> hosts_;
+  std::string header_;
+  std::string user_;
+  std::string ca_file_;
+};
+
+}  // namespace
+
+Command secret_set_command() {
+  return {
+      .name = "secret set",
+      .group = "Sandboxes",
+      .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
+      .text =
+          "The egress proxy of a box that was made with --egress-secret NAME puts the secret into requests to these\n"
+          "hosts. Commands never see it, and skiff never shows it. A value that is set again counts from the next\n"
+          "request on.\n"
+          "\n"
+          "  skiff secret set github --host github.com --basic x-access-token < token\n"
+          "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' < key",
+      .words = {{.name = "NAME"}},
+      .make = &create_invocation<SecretSet>};
+}
+
+}  // namespace skiff::container

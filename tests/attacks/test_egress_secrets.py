@@ -1,0 +1,100 @@
+"""Attacks from within a box on a secret that its proxy puts into requests. The outcome of each is written here."""
+
+import json
+import os
+
+import pytest
+
+import secret_origin
+from box_secrets import TO, box, get, keep, origin, say  # noqa: F401
+from boxes import skiff  # noqa: F401
+from egressing import log_of, outside, through  # noqa: F401
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
+
+OTHER = f"{secret_origin.HOST}:{secret_origin.OTHER}"
+
+
+def status(answer):
+    return int(answer.split(" ")[1])
+
+
+def test_requests_that_are_refused(box, origin):
+    wanted = [
+        (421, get("/echo", host="evil.org")), (421, get("/echo", host=secret_origin.HOST)), (421, get("/echo", host=OTHER)),
+        (400, f"GET /echo HTTP/1.1\r\nHost: {TO}\r\nHost: {TO}\r\n\r\n"), (400, get(f"https://{TO}/echo")), (400, get("https://evil.org/echo", host="evil.org")),
+        (400, get("/echo", "Authorization: Basic eA==", "Authorization: Bearer x")), (405, get("/echo", method="TRACE")), (400, f"CONNECT {TO} HTTP/1.1\r\nHost: {TO}\r\n\r\n"), (400, get("*", method="OPTIONS")),
+        (403, get("/echo", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")),
+        # Two readers could disagree about these.
+        (400, get("/echo", "Content-Length: 5", "Transfer-Encoding: chunked") + "0\r\n\r\n"), (400, get("/echo", "Content-Length: 5", "Content-Length: 6") + "hello"),
+        (400, get("/echo", "Transfer-Encoding : chunked") + "0\r\n\r\n"), (400, get("/echo", "X: y\r\n folded")), (400, get("/echo", "Transfer-Encoding: gzip, chunked")),
+        (400, get("/echo", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked") + "0\r\n\r\n"), (400, get("/echo", "X: a\nY: b")),
+        (400, get("/echo", "Content-Length: +5") + "hello"), (431, get("/echo", "X: " + "x" * 20000)),
+    ]
+    # None reaches the server, and the connection ends: what follows on it is not served.
+    follows = get("/follows")
+    found = say(box, *(text + follows for _, text in wanted))
+    assert [status(one) for one in found] == [one for one, _ in wanted]
+    assert all(one.count("HTTP/1.1 ") == 1 for one in found)
+    assert origin.seen() == []
+    # A kept connection does not lend its host to the next request.
+    first = f"GET /echo HTTP/1.1\r\nHost: {TO}\r\n\r\n"
+    (both,) = say(box, first + get("/echo", host="evil.org"))
+    assert [part.split(" ")[0] for part in both.split("HTTP/1.1 ")[1:]] == ["200", "421"]
+
+
+def test_what_the_client_sends_beside_the_secret(box, origin):
+    (said,) = say(box, get("/echo?query", "authorization: Basic bWluZQ==", "Authorization_: x", "Connection: close, Authorization",
+                           "Upgrade: h2c", "HTTP2-Settings: AAMAAABk", "Range: bytes=0-9", "Accept-Encoding: gzip, br", "TE: trailers", "Proxy-Foo: 1", "Keep-Alive: 5"))
+    assert status(said) == 200
+    lines = said.lower().split("\r\n\r\n")[1].splitlines()
+    assert lines[0] == "get /echo?query" and [line for line in lines if line.startswith("authorization:")] != []
+    assert sum(line.startswith("authorization:") for line in lines) == 1 and "mine" not in said and "bWluZQ" not in said
+    assert "accept-encoding: identity" in lines
+    assert not [line for line in lines if line.startswith(("upgrade", "range", "proxy-", "keep-alive"))]
+
+
+def test_an_echo_is_masked(box, origin):
+    echo, field, single, encoded = say(box, get("/echo"), get("/field"), get("/bytes"), get("/gzip"))
+    for one in (echo, field, single):
+        assert status(one) == 200 and origin.token not in one and "****" in one
+        assert origin.token[:12] not in one and origin.token[-12:] not in one
+    assert "token " + "*" * len(origin.token) + "\n" in echo
+    assert "X-Token: <" + "*" * len(origin.token) + ">" in field
+    assert "Basic *" in echo and "Basic *" in field
+    assert status(encoded) == 502 and "X-Skiff-Egress: encoded_answer" in encoded
+    # The query could name it; the log has neither.
+    assert origin.token not in json.dumps(log_of(box))
+
+
+def test_only_the_right_server_gets_it(skiff, origin):
+    keep(skiff, origin, hosts=(TO, OTHER))
+    skiff.up("box", "--egress-secret", "git")
+    (wrong,) = say(skiff, get("/echo", host=OTHER), to=OTHER)
+    assert status(wrong) == 502 and "X-Skiff-Egress: upstream_tls" in wrong
+    # Without its CA the server is nobody.
+    skiff("secret", "set", "git", "--host", TO, "--basic", "x-access-token", typed=origin.token.encode())
+    (unknown,) = say(skiff, get("/echo"))
+    assert status(unknown) == 502 and "upstream_tls" in unknown
+    # The secret is for this host no longer.
+    (no_longer,) = say(skiff, get("/echo", host=OTHER), to=OTHER)
+    assert status(no_longer) == 503 and "secret_missing" in no_longer
+    assert origin.seen() == []
+    # Other hosts are spliced: their TLS is their own, and nothing is put into it.
+    skiff("network", "box", "--egress", "+pypi.org")
+    assert through(skiff, {"to": "pypi.org:443"}) == [{"status": 200, "said": "pypi.org 443 hello"}]
+    # A rule can be taken away; the secret goes with it.
+    skiff("network", "box", "--egress", f"-{TO}")
+    (refused,) = say(skiff, get("/echo"))
+    assert refused.startswith("HTTP/1.1 403") and "not_allowed" in refused
+
+
+def test_protocols_and_the_certificate(box, origin):
+    box("cp", "-q", os.path.join(os.path.dirname(secret_origin.__file__), "box_probes/in_tls.py"), "box:/tmp/in_tls.py")
+    both, h2, old = json.loads(box("exec", "box", "--", "python3", "/tmp/in_tls.py", TO, '"protocols"')[0])
+    assert both == "http/1.1" and h2.startswith("no TLS") and old.startswith("no TLS")
+    shown = box.sh("openssl x509 -in /.skiff/ca.pem -noout -text")
+    assert "Name Constraints: critical" in shown and f"DNS:{secret_origin.HOST}" in shown and "CA:TRUE, pathlen:0" in shown
+    assert "IP:0.0.0.0/0.0.0.0" in shown and box.sh("grep -c 'PRIVATE KEY' /.skiff/ca.pem /.skiff/ca-bundle.pem || true").split() == ["/.skiff/ca.pem:0", "/.skiff/ca-bundle.pem:0"]
+    # The key is in the proxy alone, whose memory the user's other programs cannot read.
+    assert not [path for path in (box.sandboxes / "box").rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()]

@@ -1,0 +1,122 @@
+"""Servers behind TLS that demand a token, for boxes whose proxy has it: `secret_origin.py FOLDER ADDRESS TOKEN`.
+
+FOLDER gets `ca.pem`, which signs the server on port 9443 for git.example.com and the one on 9444 for another name. Paths: /git/... is
+`git http-backend` on FOLDER/git; /echo answers with the request as it came; /field has its credential in a field; /bytes answers with
+the credential byte by byte; /gzip is encoded though nobody asked. Without the token everything is 401."""
+
+import base64
+import gzip
+import http.server
+import os
+import pathlib
+import ssl
+import subprocess
+import sys
+import threading
+
+HOST, PORT, OTHER = "git.example.com", 9443, 9444
+USER = "x-access-token"
+
+
+def run(*words, **options):
+    return subprocess.run([*map(str, words)], check=True, capture_output=True, **options)
+
+
+def make_certificates(folder):
+    """ca.pem, and a certificate with its key for each port."""
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    run("openssl", "req", "-x509", *curve, "-subj", "/CN=ca of the test", "-days", "2", "-keyout", folder / "ca.key", "-out", folder / "ca.pem",
+        "-addext", "basicConstraints=critical,CA:TRUE")
+    for port, name in ((PORT, HOST), (OTHER, "other.example.com")):
+        run("openssl", "req", *curve, "-subj", "/CN=server", "-keyout", folder / f"{port}.key", "-out", folder / f"{port}.csr")
+        (folder / f"{port}.ext").write_text(f"subjectAltName=DNS:{name}\n")
+        run("openssl", "x509", "-req", "-in", folder / f"{port}.csr", "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-days", "1",
+            "-extfile", folder / f"{port}.ext", "-out", folder / f"{port}.pem")
+
+
+def make_repository(folder):
+    run("git", "init", "-q", "--bare", folder / "git/app.git")
+    run("git", "-C", folder / "git/app.git", "config", "http.receivepack", "true")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    folder = pathlib.Path()
+    token = ""
+
+    def log_message(self, *words):
+        pass
+
+    def body(self):
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            whole = b""
+            while size := int(self.rfile.readline(), 16):
+                whole += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return whole
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def answer(self, status, body, **fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def serve(self):
+        body, given = self.body(), self.headers.get("Authorization", "")
+        wanted = "Basic " + base64.b64encode(f"{USER}:{self.token}".encode()).decode()
+        with open(self.folder / "seen.log", "a") as file:
+            file.write(f"{self.command} {self.path} {'right' if given == wanted else given}\n")
+        if given != wanted:
+            return self.answer(401, b"who?\n", WWW_Authenticate='Basic realm="git"')
+        if self.path.startswith("/git/"):
+            return self.git(body)
+        if self.path.startswith("/field"):
+            return self.answer(200, b"", X_Echo=given, X_Token=f"<{self.token}>")
+        if self.path.startswith("/gzip"):
+            return self.answer(200, gzip.compress(given.encode()), Content_Encoding="gzip")
+        if self.path.startswith("/bytes"):
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for byte in f"<{self.token}|{given}>":
+                self.wfile.write(b"1\r\n" + byte.encode() + b"\r\n")
+                self.wfile.flush()
+            return self.wfile.write(b"0\r\nX-Late: " + self.token.encode() + b"\r\n\r\n")
+        head = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
+        return self.answer(200, f"{self.command} {self.path}\n{head}token {self.token}\n".encode() + body)
+
+    do_GET = do_POST = do_PUT = serve
+
+    def git(self, body):
+        path, _, query = self.path.partition("?")
+        done = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env={
+            "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.folder / "git"), "GIT_HTTP_EXPORT_ALL": "1", "REMOTE_USER": USER,
+            "PATH_INFO": path.removeprefix("/git"), "QUERY_STRING": query, "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""), "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""), "CONTENT_LENGTH": str(len(body))})
+        head, _, rest = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
+        status = int(fields.pop("Status", "200").split()[0])
+        return self.answer(status, rest, **fields)
+
+
+def serve(folder, address, port):
+    server = http.server.ThreadingHTTPServer((address, port), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{port}.pem", folder / f"{port}.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+if __name__ == "__main__":
+    Handler.folder, Handler.token = pathlib.Path(sys.argv[1]), sys.argv[3]
+    make_certificates(Handler.folder)
+    make_repository(Handler.folder)
+    for each in (PORT, OTHER):
+        serve(Handler.folder, sys.argv[2], each)
+    print("ready", flush=True)
+    sys.stdin.read()

@@ -1,0 +1,80 @@
+"""--egress-secret NAME: the egress proxy of a box puts a secret into requests, which the box never sees."""
+
+import json
+import os
+import stat
+
+import pytest
+
+import secret_origin
+from box_secrets import TO, box, get, keep, origin, say  # noqa: F401
+from boxes import skiff  # noqa: F401
+from egressing import log_of, outside, through  # noqa: F401
+from waiting import until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
+
+
+def test_git_pushes_without_a_token(box, origin):
+    script = f"""set -e
+        git clone -q https://{TO}/git/app.git app && cd app
+        git config user.email a@b && git config user.name a
+        seq 300000 > large && git add large && git commit -qm 'a change' && git push -q origin HEAD:main
+        git ls-remote -q origin main"""
+    pushed = box.sh(script).split()[0]
+    ref = origin.directory / "git/app.git/refs/heads/main"
+    assert ref.read_text().strip() == pushed
+    # Neither the files and environments of the box nor the logs have the token, plain or as git sends it.
+    box.sh(f"! grep -rqs {origin.token[4:]} /workspace /home /tmp /.skiff /etc /proc/self/environ /proc/1/environ; ! env | grep -q {origin.token[4:]}")
+    directory = box.sandboxes / "box"
+    for path in directory.rglob("*"):
+        if path.is_file():
+            assert origin.token.encode() not in path.read_bytes(), path
+    until(lambda: [one for one in log_of(box)["items"] if one["verdict"] == "ended" and one.get("path", "").endswith("git-receive-pack")])
+    line = [one for one in log_of(box)["items"] if one["verdict"] == "ended"][-1]
+    assert (line["secret"], line["host"], line["status"]) == ("git", secret_origin.HOST, 200)
+    assert "?" not in json.dumps([one.get("path") for one in log_of(box)["items"]])
+
+
+def test_programs_trust_the_proxy(box, origin):
+    url = f"https://{TO}/echo"
+    assert "GET /echo" in box.sh(f"curl -sS {url}")
+    assert "GET /echo" in box.sh(f"python3 -c \"import urllib.request as u; print(u.urlopen('{url}').read().decode())\"")
+    assert "SSL_CERT_FILE=/.skiff/ca-bundle.pem" in box.sh("env") and "NODE_EXTRA_CA_CERTS=/.skiff/ca.pem" in box.sh("env")
+    box.up("bare", "--egress", "pypi.org")
+    assert "CERT" not in box.sh("env", name="bare") and "no" in box.sh("test -e /.skiff/ca.pem || echo no", name="bare")
+
+
+def test_a_secret_is_kept_and_never_shown(skiff, origin):
+    keep(skiff, origin)
+    (path,) = (skiff.state / "skiff/egress-secrets").iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for form in ("table", "json", "yaml", "name"):
+        shown = skiff("secret", "ls", "-o", form)[0]
+        assert "git" in shown and origin.token not in shown
+    assert json.loads(skiff("secret", "ls", "-o", "json")[0])["items"] == [
+        {"name": "git", "hosts": [TO], "header": "Authorization: Basic"}]
+    for words, said in ((("--host", "*.example.com"), "whole name"), (("--host", "http://a.org"), "whole name"), ((), "name 1 to"),
+                        (("--host", "a.org", "--header", "Host: {}"), "--header"), (("--host", "a.org", "--header", "X: y"), "{} once"),
+                        (("--host", "a.org", "--header", "X: {}", "--basic", "u"), "omit --header")):
+        assert said in skiff("secret", "set", "other", *words, typed=b"long enough".replace(b" ", b"-"), status=125)[1]
+    for value in (b"short\n", b"two words\n", b"two\nlines--\n", b""):
+        err = skiff("secret", "set", "other", "--host", "a.org", typed=value, status=125)[1]
+        assert "visible ASCII" in err and (not value or value.decode().strip() not in err)
+    assert "no secret" in skiff("up", "box", "--egress-secret", "absent", status=125)[1]
+    skiff("secret", "rm", "git")
+    assert "no secret" in skiff("secret", "rm", "git", status=125)[1]
+
+
+def test_a_new_value_counts_at_once_and_a_removed_one_is_missed(box, origin):
+    assert " 200 " in say(box, get("/echo"))[0].split("\r\n")[0]
+    keep(box, origin, value="another-token-0123456789")
+    assert " 401 " in say(box, get("/echo"))[0].split("\r\n")[0]
+    box("secret", "rm", "git")
+    missed = say(box, get("/echo"))[0]
+    assert " 503 " in missed.split("\r\n")[0] and "X-Skiff-Egress: secret_missing" in missed
+    keep(box, origin)
+    assert " 200 " in say(box, get("/echo"))[0].split("\r\n")[0]
+    box("stop", "-q", "box")
+    box("start", "-q", "box")
+    assert " 200 " in say(box, get("/echo"))[0].split("\r\n")[0]
