@@ -397,7 +397,8 @@ Task<> Proxy::serve_secrets(Passage* passage) {
                                    passage->request.reset();
                                    passage->address = {};
                                  },
-                             .budget = &budget_});
+                             .budget = &options_.room->held,
+                             .holder = options_.holder});
 }
 
 Task<std::optional<Refusal>> Proxy::dial(Passage* passage) {

@@ -25,6 +25,7 @@ ROWS = {
     "answers that wait": ["tests/protocol/http/server/held_answers_test.cpp:CutOffTheLargestHolders"],
     "large answers": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime"],
     "large blocks": ["tests/protocol/http/server/relay_test.cpp:SharesTheLargeBlocksThatThereAre"],
+    "pipes of an egress proxy": ["tests/protocol/net/splice_pipes_test.cpp:SharesThemAmongHolders"],
     "channels": [HERE + "test_shares_of_memory.py:test_channels_of_a_reader_leave_some_to_others"],
     "transfers": [HERE + "test_slow_transfers.py:"
                          "test_transfers_beyond_a_holders_share_are_refused_at_once_and_others_begin"],
@@ -56,6 +57,7 @@ LIMITS = {
     "protocol/http/server/connection.hpp:answers": "answers that wait",
     "protocol/http/server/held_answers.hpp:by_holder_": "answers that wait",
     "protocol/http/server/relay.hpp:taken_": "large blocks",
+    "protocol/net/splice_pipes.hpp:taken_": "pipes of an egress proxy",
     "container/serve/gateway/gateway.hpp:large_blocks_": "large blocks",
     "runtime/quotas.hpp:large_answers": "large answers",
     "runtime/quotas.hpp:composed_answers": "large answers",

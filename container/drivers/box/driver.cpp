@@ -26,8 +26,6 @@
 #include "container/drivers/box/support.hpp"
 #include "container/egress/audit.hpp"
 #include "container/egress/audit_reader.hpp"
-#include "container/egress/policy.hpp"
-#include "container/egress/terminate/terminator.hpp"
 #include "container/host/file_lock.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -197,17 +195,7 @@ Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {
   }
   if (is_named && rest.network == "open") record.network = rest.network;
   rest.network = PodOptions{}.network;
-  SKIFF_TRY(auto rules, egress::rules_of_secrets(egress::SecretStore{state().path()}, spec.egress_secrets));
-  rules.insert(rules.end(), spec.egress.begin(), spec.egress.end());
-  record.egress_secrets = spec.egress_secrets;
-  if (spec.has_egress() || !rules.empty()) {
-    if (!record.network.empty()) {
-      return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
-    }
-    SKIFF_TRY(const auto policy, egress::Policy::parse(rules));
-    record.egress = policy.rules();
-    record.is_fenced = true;
-  }
+  SKIFF_TRY_VOID(box::plan_egress(spec, state().path(), record));
   SKIFF_TRY(record.limits, box::parse_limits(spec, box::kernel_version()));
   for (auto member : {&PodOptions::cpu, &PodOptions::memory, &PodOptions::disk}) rest.*member = PodOptions{}.*member;
   SKIFF_TRY_VOID(refuse_pod_options(rest, name()));

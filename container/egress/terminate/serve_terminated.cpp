@@ -141,7 +141,7 @@ Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::Stre
 
 Task<> handle(Terminated* proxy, HttpExchange* http) {
   // The connection is the sandbox's, and has a slot of its own.
-  if (!http->mark_authenticated()) co_return;
+  if (!http->mark_authenticated({.who = proxy->holder})) co_return;
   if (auto refusal = judge_request(http->request(), proxy->target)) {
     co_await refuse(proxy, http, std::move(*refusal));
     co_return;

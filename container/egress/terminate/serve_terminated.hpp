@@ -24,6 +24,7 @@ struct Terminated {
   /// The request is over, with the status that the client has got; the connection may wait for the next one.
   std::function<void(unsigned status)> is_over;
   protocol::ReceiveBudget* budget = nullptr;
+  std::string holder = {};  ///< in the budget
 };
 
 /// Serves requests in the TLS of a tunnel until the client ends. `hello` is what has come of that TLS. Each request is

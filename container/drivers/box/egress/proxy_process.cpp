@@ -16,6 +16,7 @@
 #include "container/drivers/box/launch.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/serve.hpp"
+#include "container/egress/terminate/terminator.hpp"
 #include "container/host/agent.hpp"
 #include "container/host/state_directory.hpp"
 #include "protocol/json/schema.hpp"
@@ -27,10 +28,6 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{10'000};
 constexpr std::chrono::milliseconds kBetweenConnects{5};
 constexpr std::size_t kLongestAnswer = 4096;
-
-}  // namespace
-
-namespace {
 
 /// The files that the proxy fills with certificates. They are bound into the box before, so they stay the same files.
 Result<> create_certificates(const std::filesystem::path& directory) {
@@ -46,6 +43,20 @@ Result<> create_certificates(const std::filesystem::path& directory) {
 }
 
 }  // namespace
+
+Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state, HostRecord& record) {
+  SKIFF_TRY(auto rules, egress::rules_of_secrets(egress::SecretStore{state}, spec.egress_secrets));
+  rules.insert(rules.end(), spec.egress.begin(), spec.egress.end());
+  if (!spec.has_egress() && rules.empty()) return {};
+  if (!record.network.empty()) {
+    return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
+  }
+  SKIFF_TRY(const auto policy, egress::Policy::parse(rules));
+  record.egress = policy.rules();
+  record.egress_secrets = spec.egress_secrets;
+  record.is_fenced = true;
+  return {};
+}
 
 Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory) {
   SKIFF_TRY(const auto policy, egress::Policy::parse(record.egress));

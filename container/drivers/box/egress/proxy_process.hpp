@@ -26,6 +26,10 @@ struct EgressSockets {
   UniqueFd control;
 };
 
+/// Notes the rules and the secrets of a new box in its record. `state`: the state directory, which has the secrets.
+/// Errors: those of rules and secrets.
+[[nodiscard]] Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state, HostRecord& record);
+
 /// Writes the policy of the record and the names of its secrets, and binds the sockets. The box's user may connect to
 /// the first.
 [[nodiscard]] Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory);
