@@ -49,10 +49,11 @@ export async function measured(page) {
     const { nodes, jsEventListeners } = await client.send('Memory.getDOMCounters')
     const { usedSize } = await client.send('Runtime.getHeapUsage')
     const { processInfo } = await whole.send('SystemInfo.getProcessInfo')
+    // Their part of shared pages (Pss) grows when another browser of this machine ends.
     const renderers = processInfo.filter(({ type }) => type === 'renderer')
     return {
       'page heap': usedSize, 'page nodes': nodes, 'page listeners': jsEventListeners,
-      renderers: renderers.reduce((all, { id }) => all + sum(fs.readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'), ['Pss']), 0),
+      renderers: renderers.reduce((all, { id }) => all + sum(fs.readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'), ['Anonymous']), 0),
       ...ofProcess('server', here.console), ...ofProcess('agent', agent())
     }
   } finally {
