@@ -87,20 +87,22 @@ Result<bool> AuditReader::open_next() {
 
 Result<std::string> AuditReader::read() {
   for (;;) {
+    // It is looked for before this file has been read to its end: the directory may be removed by then.
+    bool has_next = static_cast<bool>(next_);
+    if (!has_next) {
+      SKIFF_TRY(has_next, open_next());
+    }
     if (file_) {
       SKIFF_TRY(auto lines, read_lines());
       if (!lines.empty()) return lines;
     }
-    if (next_) {
-      before_ = std::exchange(file_, std::exchange(next_, {}));
-      offset_ = 0;
-      if (!std::exchange(misses_lines_, false)) continue;
-      return audit_line(
-          {}, {.verdict = "missing",
-               .detail = "lines may be missing here: " + name_ + " has changed its files faster than they were read"});
-    }
-    SKIFF_TRY(const bool has_next, open_next());
     if (!has_next) return std::string{};
+    before_ = std::exchange(file_, std::exchange(next_, {}));
+    offset_ = 0;
+    if (!std::exchange(misses_lines_, false)) continue;
+    return audit_line(
+        {}, {.verdict = "missing",
+             .detail = "lines may be missing here: " + name_ + " has changed its files faster than they were read"});
   }
 }
 

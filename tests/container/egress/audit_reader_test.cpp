@@ -79,6 +79,16 @@ TEST(AuditReader, ReadsWhatWasWrittenToAFileAfterItsLastLookAtIt) {
   EXPECT_EQ(on.read_all(), Logged::lines(2, 18));
 }
 
+TEST(AuditReader, ReadsTheNewerFileThoughItIsRemovedMeanwhile) {
+  Logged on;
+  on.write(0, 15);
+  const auto older = on.reader.read();
+  ASSERT_TRUE(older.has_value());
+  std::filesystem::remove(on.folder / "log");
+  std::filesystem::remove(on.folder / "log.1");
+  EXPECT_EQ(*older + on.read_all(), Logged::lines(0, 15));
+}
+
 TEST(AuditReader, SaysWhereLinesMayBeMissing) {
   Logged on;
   on.write(0, 1);
