@@ -57,8 +57,8 @@ def test_the_log_has_the_very_bytes_that_passed(skiff, outside):
     sent, received = map(int, skiff("exec", "box", "--", "python3", "/tmp/counted.py", "pypi.org", str(32 << 20))[0].split())
     assert min(sent, received) > 32 << 20
     until(lambda: [(one["sent"], one["received"]) for one in log_of(skiff)["items"] if one["verdict"] == "ended"] == [(sent, received)])
-    # The server's answer to a plain request has the request as it came.
-    request = f"POST http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\nConnection: close\r\nContent-Length: 99999\r\n\r\n{'x' * 99998}!"
+    # The server's answer to a plain request has what it has read at once: the request, as it is short.
+    request = "GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\nConnection: close\r\n\r\n"
     body = through(skiff, {"raw": request, "end": False})[0]["back"].partition("\r\n\r\n")[2]
     plain = until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "ended" and one["port"] == 80])[0]
     answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}"
