@@ -10,7 +10,7 @@ namespace {
 
 class SecretRm final : public Invocation {
  public:
-  Task<Result<int>> run(Context&, SettingsTable::Arguments arguments) override {
+  Task<Result<int>> run(Context& /*context*/, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(const auto state, StateDirectory::open({}));
     for (const std::string& name : arguments.words) {
       SKIFF_CO_TRY_VOID(egress::SecretStore{state.path()}.remove(name));
