@@ -70,6 +70,6 @@ def make_up_requests(document, url, credential, configuration, left_out, hooks, 
          "--generation-deterministic", "--generation-with-security-parameters", "false", "--continue-on-failure",
          "--no-shrink", "--request-timeout", "30", "--no-color", "--warnings", "off",
          *[argument for name in left_out for argument in ("--exclude-operation-id", name)]],
-        cwd=folder, capture_output=True, text=True, timeout=170,
+        cwd=folder, capture_output=True, text=True, timeout=450,
         env={**os.environ, "SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": str(HERE),
              "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder)})

@@ -245,14 +245,14 @@ export default {
     fs.truncateSync(large, 1 << 30)
     await opened(page)
     await filesOf(page, 'demo')
+    await page.locator('input[type=file]').setInputFiles(large)
+    const replace = page.getByRole('button', { name: 'Replace large' })
+    await replace.waitFor()
     // The browser sends slowly, so that there is time to cancel.
     const slow = await page.context().newCDPSession(page)
     await slow.send('Network.enable')
     await slow.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 20_000_000 })
-    // The server's answer comes before all is sent, or when it is; here it comes at once.
-    await page.route('**/files/large', route => route.fulfill({ status: 412, json: {} }), { times: 1 })
-    await page.locator('input[type=file]').setInputFiles(large)
-    await page.getByRole('button', { name: 'Replace large' }).click()
+    await replace.click()
     await page.getByText(/[1-9][\d.]* MiB of 1.0 GiB/).waitFor()
     await page.getByRole('button', { name: 'Cancel large' }).click()
     await page.getByText('Upload cancelled').waitFor()
