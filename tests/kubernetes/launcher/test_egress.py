@@ -18,7 +18,7 @@ import egress_internet
 import egress_world
 import images
 from skiff import Skiff, pool_json
-from waiting import until
+from waiting import until, until_still
 
 PYTHON = "skiff.test/python-tls:1"
 PROBE = pathlib.Path(__file__).resolve().parents[2] / "integration/box_probes/by_name.py"
@@ -38,6 +38,22 @@ try:
 except OSError:
     names = False
 print(json.dumps([names, *map(reaches, sys.argv[1:])]))
+"""
+# From its first moment on it connects past the proxy as often as it can, and sends requests through the proxy; each names the number.
+RACE = """
+import socket, sys, threading
+def say(to, words, wait):
+    while True:
+        try:
+            with socket.create_connection(to, wait) as one:
+                one.sendall(words)
+                one.recv(1 if wait < 1 else 4096)
+        except OSError:
+            pass
+number = sys.argv[1]
+threading.Thread(target=say, args=(("11.7.7.7", 443), f"DIR {number}!".encode(), 0.2)).start()
+request = f"PUT http://pypi.org/{number} HTTP/1.1\\r\\nHost: pypi.org\\r\\nConnection: close\\r\\nContent-Length: 1\\r\\n\\r\\n!"
+say(("127.0.0.1", 3128), request.encode(), 5)
 """
 # For each line: holds a tunnel to pypi.org and asks for others all the time; prints when it was cut, and when the first was refused.
 CHANGES = """
@@ -70,6 +86,7 @@ for line in sys.stdin:
         other.join()
     print(cut, min(times), flush=True)
 """
+RACES_AT_ONCE = 5
 RACES = int(os.environ.get("SKIFF_EGRESS_RACES", "40"))
 
 
@@ -296,6 +313,34 @@ def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, 
     assert "skiff egress install" in told and bare.namespace.of_skiff() == []
     skiff.up("box", "--egress", "pypi.org")
     assert "would be without their fence" in skiff("egress", "install", "--remove", status=125)[1]
+
+
+def came_from(outside, words):
+    """How often the servers have heard something that begins so; they tell its first eight bytes."""
+    return sum(f" {words.encode().hex()}" in line for line in outside.seen())
+
+
+def test_nothing_passes_before_the_fence_or_after_the_end(skiff, outside):
+    # Without a fence the servers do hear of it.
+    plain = skiff.start("run", "-q", "plain", f"--image={PYTHON}", "--", "python3", "-c", RACE, "999")
+    until(lambda: came_from(outside, "DIR 999"), 90, "a direct connection")
+    skiff("rm", "-q", "--force", "plain")
+    plain.communicate(timeout=60)
+    passed = {}
+    for first in range(100, 100 + RACES, RACES_AT_ONCE):
+        numbers = range(first, min(first + RACES_AT_ONCE, 100 + RACES))
+        # The command begins as soon as the sandbox takes one.
+        running = [skiff.start("run", "-q", f"b{number}", f"--image={PYTHON}", "--egress", "http://pypi.org", "--", "python3", "-c", RACE, str(number))
+                   for number in numbers]
+        until(lambda: all(came_from(outside, f"PUT /{number}") for number in numbers), 90, "a request of each")
+        skiff("rm", "-q", "--force", *(f"b{number}" for number in numbers))
+        for number in numbers:
+            passed[number] = until_still(lambda: came_from(outside, f"PUT /{number}"))
+        for one in running:
+            one.communicate(timeout=60)
+    # Long after its end nothing more has come of any.
+    assert {number: came_from(outside, f"PUT /{number}") for number in passed} == passed
+    assert sum(came_from(outside, f"DIR {number}") for number in passed) == 0
 
 
 def test_a_change_of_rules_cuts_at_once_under_load(skiff):

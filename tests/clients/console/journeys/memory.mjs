@@ -13,7 +13,8 @@ const FEWEST_ROUNDS = 8
 const looks = page => page.waitForTimeout(700)
 const view = async (page, name) => {
   await looks(page)
-  await page.getByRole('link', { name, exact: true }).click()
+  // A mark says more: Commands, waiting for input.
+  await page.getByRole('link', { name: new RegExp(`^${name}`) }).click()
 }
 
 /** Somebody else makes a sandbox, which the person looks into, and removes it. */
