@@ -19,6 +19,7 @@ constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
 constexpr std::size_t kDigitsOfGeneration = 12;
 constexpr std::size_t kShownOfRule = 300;
 constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kEveryName = "*";
 
 }  // namespace
 
@@ -42,6 +43,10 @@ Result<Policy::Rule> Policy::Rule::parse(const std::string& text) {
     rule.port = *port;
     host = host.substr(0, colon);
   }
+  if (host == kEveryName) {
+    rule.host = kEveryName;
+    return rule;
+  }
   const bool is_wildcard = host.starts_with("*.");
   if (is_wildcard) host.remove_prefix(2);
   auto name = host_name(host);
@@ -59,6 +64,7 @@ Result<Policy::Rule> Policy::Rule::parse(const std::string& text) {
 }
 
 bool Policy::Rule::is_of(std::string_view name) const {
+  if (host == kEveryName) return true;
   return host.starts_with('.') ? name.size() > host.size() && name.ends_with(host) : name == host;
 }
 
@@ -132,7 +138,7 @@ std::string Policy::rule_of(std::string_view host, std::uint16_t port, bool is_p
 
 std::string Policy::wildcard_of(std::string_view host, std::uint16_t port, bool is_plain) const {
   const Rule* const rule = find(host, port, is_plain);
-  return rule == nullptr || rule->host == host ? std::string{} : "*" + rule->host;
+  return rule == nullptr || !rule->host.starts_with('.') ? std::string{} : "*" + rule->host;
 }
 
 const Policy::Rule* Policy::find(std::string_view host, std::uint16_t port, bool is_plain) const {
@@ -140,7 +146,7 @@ const Policy::Rule* Policy::find(std::string_view host, std::uint16_t port, bool
   for (const Rule& rule : rules_) {
     if (rule.port != port || rule.is_plain != is_plain || !rule.is_of(host)) continue;
     if (rule.host == host) return &rule;
-    if (found == nullptr) found = &rule;
+    if (found == nullptr || found->host == kEveryName) found = &rule;
   }
   return found;
 }

@@ -20,8 +20,8 @@ class Policy {
   static constexpr std::size_t kMostRules = 1000;
 
   /// Parses rules as a user writes them: `pypi.org` (port 443), `example.com:8443`, `*.example.com` (every name below
-  /// it, at any depth, and not example.com itself), all for TLS; `http://deb.debian.org` (port 80) for plain HTTP.
-  /// Errors: `invalid_field`, with the rule and what is wrong.
+  /// it, at any depth, and not example.com itself), `*` (every name), all for TLS; `http://deb.debian.org` (port 80)
+  /// for plain HTTP. Errors: `invalid_field`, with the rule and what is wrong.
   [[nodiscard]] static Result<Policy> parse(std::span<const std::string> rules);
   /// Reads the file that `save` writes. Errors: those of read(2); `invalid_field` for any other content.
   [[nodiscard]] static Result<Policy> load(const std::filesystem::path& file);
@@ -38,7 +38,7 @@ class Policy {
 
   /// `host` is in the form of `host_name`.
   [[nodiscard]] bool allows(std::string_view host, std::uint16_t port, bool is_plain = false) const;
-  /// The wildcard by which alone it allows the host; empty if a rule names the host, or none allows it.
+  /// The wildcard by which alone it allows the host; empty if a rule names the host or every name, or none allows it.
   [[nodiscard]] std::string wildcard_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// The rule that allows it, in its one form; empty if none does.
   [[nodiscard]] std::string rule_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;

@@ -41,6 +41,11 @@ std::string egress_text(const std::vector<std::string>& rules) {
   return text;
 }
 
+bool has_egress(const Sandbox& sandbox) {
+  const auto network = sandbox.details.find("network");
+  return network != sandbox.details.end() && network->second.starts_with("egress by name:");
+}
+
 Result<> check_size(const SandboxSpec& spec) {
   // The size as JSON, where a byte may take six.
   const auto size_of = [](const std::map<std::string, std::string>& all) {

@@ -146,6 +146,8 @@ inline constexpr std::string_view kNoEgress = "egress by name: nothing";
 /// Returns such a text with these rules.
 [[nodiscard]] std::string egress_text(const std::vector<std::string>& rules);
 
+[[nodiscard]] bool has_egress(const Sandbox& sandbox);
+
 /// The egress by name of a sandbox.
 struct EgressState {
   std::vector<std::string> rules;

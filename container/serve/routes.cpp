@@ -137,6 +137,16 @@ void describe_extend(ApiOperation& operation) {
   operation.problems = {404, 409};
 }
 
+void describe_network(ApiOperation& operation) {
+  operation.responses = {answer_of_type<own::NetworkView>(200, "What the sandbox may reach")};
+  operation.problems = {404, 501};
+}
+
+void describe_new_network(ApiOperation& operation) {
+  operation.request = {body_of_type<own::NetworkView>()};
+  describe_network(operation);
+}
+
 void describe_stop(ApiOperation& operation) {
   operation.request = {body_of_type<own::StopSandbox>()};
   operation.request_required = false;
@@ -219,6 +229,8 @@ constexpr Route kRoutes[] = {
     row(kOwn, "POST",   "/v1/sandboxes/{id}/stop",        create, kJson, &own::stop,           &describe_stop,     "Stop a sandbox and keep its files"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/start",       create, kNone, &own::start,          &describe_start,    "Start a stopped sandbox again"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Renew the lease of a sandbox"),
+    row(kOwn, "GET",    "/v1/sandboxes/{id}/network",     use,    kNone, &own::show_network,   &describe_network,  "Show the names that a sandbox with egress by name may reach"),
+    row(kOwn, "PUT",    "/v1/sandboxes/{id}/network",     create, kJson, &own::set_network,    &describe_new_network, "Replace the names that a sandbox with egress by name may reach"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::create_token,     &describe_token,    "Create a token for the agent of a sandbox"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::create_preview,   &describe_preview,  "Create a link that opens a port of the sandbox in a browser"),
     row(kOwn, "GET",    "/v1/pools",                      use,    kNone, &own::list_pools,     &describe_pools,    "List pools of prestarted sandboxes"),
@@ -239,7 +251,7 @@ constexpr Route kRoutes[] = {
     row(kE2b, "GET",    "/sandboxes/{id}/metrics",        use,    kNone, &e2b::metrics,        &answers<200>,      "Show the resources that a sandbox uses"),
     row(kE2b, "GET",    "/sandboxes/{id}/logs",           use,    kNone, &e2b::log_lines,      &answers<200>,      "Show the recent output of a sandbox's commands"),
     row(kE2b, "GET",    "/v2/sandboxes/{id}/logs",        use,    kNone, &e2b::logs,           &answers<200>,      "Show the recent output of a sandbox's commands"),
-    row(kE2b, "PUT",    "/sandboxes/{id}/network",        create, kJson, &e2b::refuse_network, &refuses,           kNotOffered),
+    row(kE2b, "PUT",    "/sandboxes/{id}/network",        create, kJson, &e2b::set_network,    &answers<204>,      "Replace what a sandbox may reach"),
     row(kE2b, "POST",   "/sandboxes/{id}/snapshots",      create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),
     row(kE2b, "POST",   "/sandboxes/{id}/fork",           create, kJson, &e2b::refuse_memory,  &refuses,           kNotOffered),
     row(kE2b, "GET",    "/snapshots",                     use,    kNone, &e2b::refuse_memory,  &refuses,           kNotOffered),

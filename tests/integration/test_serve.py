@@ -113,12 +113,12 @@ def test_another_tenants_sandbox_does_not_exist(serving, key):
             continue
         body = {"timeout": 60, "ttl_ms": 1000, "duration": 60} if method in ("POST", "PUT") else None
         if path.startswith("/v1/"):
-            bodies = {"extend": {"ttl_ms": 1000}, "previews": {"port": 3000}}
+            bodies = {"extend": {"ttl_ms": 1000}, "previews": {"port": 3000}, **({"network": {"egress": []}} if method == "PUT" else {})}
             body = bodies.get(path.rpartition("/")[2], {} if method == "POST" else None)
         real = server.request(method, path.replace("{id}", sandbox["id"]), body, other)
         missing = server.request(method, path.replace("{id}", "s00000000000000000000"), body, other)
         # The two can't be told apart, not even by what is not offered at all.
-        refused = path.endswith(("/network", "/snapshots", "/fork")) or path.startswith(("/templates/", "/volumes/", "/secrets/"))
+        refused = path.endswith(("/snapshots", "/fork")) or path.startswith(("/templates/", "/volumes/", "/secrets/"))
         status = 501 if refused else 404
         assert (real.status, missing.status) == (status, status), (method, path, real.body, missing.body)
         assert sandbox["id"] not in missing.body.decode()

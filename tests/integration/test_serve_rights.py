@@ -151,6 +151,7 @@ ROUTES = {
     "POST /v1/sandboxes": "create", "GET /v1/sandboxes": "use", "GET /v1/events": "use", "GET /v1/sandboxes/{id}": "use",
     "GET /v1/sandboxes/{id}/events": "use", "DELETE /v1/sandboxes/{id}": "create", "POST /v1/sandboxes/{id}/stop": "create",
     "POST /v1/sandboxes/{id}/start": "create", "POST /v1/sandboxes/{id}/extend": "create", "POST /v1/sandboxes/{id}/tokens": "use",
+    "GET /v1/sandboxes/{id}/network": "use", "PUT /v1/sandboxes/{id}/network": "create",
     "POST /v1/sandboxes/{id}/previews": "use", "GET /v1/pools": "use", "GET /v1/pools/{id}": "use",
     "POST /sandboxes": "create", "POST /v2/sandboxes": "create", "GET /sandboxes": "use", "GET /v2/sandboxes": "use",
     "GET /sandboxes/{id}": "use", "DELETE /sandboxes/{id}": "create", "POST /sandboxes/{id}/timeout": "create",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/async/deadline.hpp"
+#include "base/async/finally.hpp"
 #include "container/cluster/egress/objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/kube/objects/pod.hpp"
@@ -157,10 +158,15 @@ Task<std::vector<Check>> try_egress(Cluster* cluster) {
   if (!trials) co_return not_verified(trials.error());
   const std::string fenced = create_name("skiff-egress-trial-");
   const std::string open = create_name("skiff-egress-trial-");
-  auto checks = co_await run_trials(&*trials, fenced, open);
-  for (const std::string& name : {fenced, open}) {
-    (void)co_await cluster->client().remove(kube::kPods, cluster->namespace_name(), name, {.grace_seconds = 1});
-  }
+  Result<std::vector<Check>> checks;
+  // An interrupt leaves no Pod either.
+  co_await finally([&](this auto) -> Task<> { checks = co_await run_trials(&*trials, fenced, open); },
+                   [&](this auto) -> Task<> {
+                     for (const std::string& name : {fenced, open}) {
+                       (void)co_await cluster->client().remove(kube::kPods, cluster->namespace_name(), name,
+                                                               {.grace_seconds = 1});
+                     }
+                   });
   co_return checks ? std::move(*checks) : not_verified(checks.error());
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "container/egress/policy.hpp"
 #include "container/sandbox/pools.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/fleet/record_labels.hpp"
@@ -54,6 +55,7 @@ inline constexpr std::int64_t kLongestLeaseMs = std::int64_t{365} * 24 * 3'600'0
 inline constexpr std::size_t kLongestWaitMs = 600'000;
 /// Longest time for processes to end by themselves.
 inline constexpr std::size_t kLongestGraceMs = 300'000;
+inline constexpr std::size_t kMostRules = egress::Policy::kMostRules;
 
 struct CreateSandbox {
   static constexpr std::string_view kSchemaName = "CreateSandbox";
@@ -67,6 +69,7 @@ struct CreateSandbox {
   std::optional<std::chrono::milliseconds> idle_ttl = {};
   OnEnd on_end = OnEnd::remove;
   std::optional<Network> network = {};
+  std::optional<std::vector<std::string>> egress = {};
   std::string owner = {};
   bool wakes = true;
 
@@ -91,10 +94,22 @@ struct CreateSandbox {
       protocol::field("on_end", &CreateSandbox::on_end,
                       "At the end of the lease: remove the sandbox, or stop it and keep its files", {.optional = true}),
       protocol::field("network", &CreateSandbox::network, "deny: no network; otherwise the template decides"),
+      protocol::field("egress", &CreateSandbox::egress,
+                      "Names that the sandbox may reach, and nothing else: pypi.org, *.example.com, example.com:8443, "
+                      "http://deb.debian.org; an empty list: nothing",
+                      {.max_items = kMostRules}),
       protocol::field("owner", &CreateSandbox::owner, "Owner of the sandbox, within the tenant",
                       {.max_length = 253, .text = protocol::Text::no_nul, .optional = true}),
       protocol::field("wakes", &CreateSandbox::wakes, "Whether a request starts the stopped sandbox again",
                       {.optional = true})};
+};
+
+struct NetworkView {
+  static constexpr std::string_view kSchemaName = "Network";
+  std::vector<std::string> egress;
+
+  static constexpr auto fields = std::tuple{protocol::field(
+      "egress", &NetworkView::egress, "Names that the sandbox may reach, and nothing else", {.max_items = kMostRules})};
 };
 
 struct StopSandbox {

@@ -12,9 +12,9 @@
 
 #include "base/async/beside.hpp"
 #include "container/serve/answer.hpp"
-#include "container/serve/fleet/list_feeds.hpp"
 #include "container/serve/keys/account_cache.hpp"
 #include "container/serve/keys/credential.hpp"
+#include "container/serve/list/list_feeds.hpp"
 #include "container/serve/service.hpp"
 #include "protocol/json/sse.hpp"
 #include "protocol/json/text.hpp"

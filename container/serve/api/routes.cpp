@@ -122,6 +122,10 @@ Task<Result<HttpResponse>> create(Call* call) {
                         .idempotency_key = std::move(idempotency_key),
                         .request = call->body};
   if (body.network) request.network = "deny";
+  if (body.network && body.egress) {
+    co_return fail(Errc::invalid_field, "network and egress: an empty egress denies the network, too", "egress");
+  }
+  request.egress = std::move(body.egress);
   BringUps::Repeat repeat{.wants_any = request.get_or_create};
   if (!request.idempotency_key.empty()) repeat.request = to_hex(Sha256::of(request.idempotency_key + ' ' + call->body));
   Fleet& fleet = call->service.fleet();
@@ -202,6 +206,18 @@ Task<Result<HttpResponse>> extend(Call* call) {
   const Lease lease{.ttl = body.ttl, .idle_ttl = body.idle_ttl};
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().extend(call->key.tenant, call->id(), lease));
   co_return show_value(200, view_of(sandbox));
+}
+
+Task<Result<HttpResponse>> show_network(Call* call) {
+  SKIFF_CO_TRY(auto state, co_await call->service.fleet().set_egress(call->key.tenant, call->id(), {}));
+  co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
+}
+
+Task<Result<HttpResponse>> set_network(Call* call) {
+  SKIFF_CO_TRY(auto body, body_of<NetworkView>(*call));
+  SKIFF_CO_TRY(auto state, co_await call->service.fleet().set_egress(call->key.tenant, call->id(),
+                                                                     {.rules = std::move(body.egress)}));
+  co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
 }
 
 Task<Result<HttpResponse>> create_token(Call* call) {

@@ -15,6 +15,7 @@
 #include "container/sandbox/dialects.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/e2b/bodies.hpp"
+#include "container/serve/e2b/network.hpp"
 #include "container/serve/fleet/sandbox_log.hpp"
 #include "container/serve/query.hpp"
 #include "container/serve/service.hpp"
@@ -47,41 +48,6 @@ Result<T> lenient_body(const Call& call) {
 /// A lease of 0 s becomes 1 s, because the agent must answer first.
 milliseconds lease_of(std::int64_t seconds) {
   return std::chrono::seconds{std::max<std::int64_t>(seconds, 1)};
-}
-
-/// True if the field asks for something: null, {}, [] and false do not.
-bool asks(const nlohmann::json& value) {
-  return !value.is_null() && !value.empty() && value != nlohmann::json(false);
-}
-
-/// True for [], and for a list of nothing but the whole IPv4 or IPv6 Internet.
-bool is_all(const nlohmann::json& addresses) {
-  return addresses.is_array() &&
-         std::ranges::all_of(addresses, [](const nlohmann::json& one) { return one == "0.0.0.0/0" || one == "::/0"; });
-}
-
-/// What E2B's `network` asks for, if it is one of the networks that every driver has: the value of --network, or
-/// nothing for the template's.
-Result<std::optional<std::string>> network_of(const NewSandbox& wanted) {
-  std::optional<std::string> network;
-  if (wanted.allow_internet_access == false) network = "deny";
-  if (!asks(wanted.network)) return network;
-  if (!wanted.network.is_object()) return fail(Errc::invalid_field, "network: expected an object", "network");
-  for (const auto& [name, value] : wanted.network.items()) {
-    // Ports are reached with a credential, whatever this field says (docs/e2b.md).
-    const bool is_default = name == "allowPublicTraffic" ? value == true : !asks(value);
-    const bool is_all_out = name == "allowOut" && is_all(value);
-    const bool is_none_out =
-        name == "denyOut" && is_all(value) && !asks(wanted.network.value("allowOut", nlohmann::json{}));
-    if (is_none_out && asks(value)) network = "deny";
-    if (is_default || is_all_out || is_none_out) continue;
-    return fail(Errc::not_supported,
-                "network." + name +
-                    " is not supported: allow_internet_access=false, or denyOut with 0.0.0.0/0 alone, denies "
-                    "the network; the template's `network` has further rules",
-                "network." + name);
-  }
-  return network;
 }
 
 Result<> refuse_what_is_not_offered(const NewSandbox& wanted) {
@@ -262,7 +228,7 @@ Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
 Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto body, lenient_body<NewSandbox>(*call));
   SKIFF_CO_TRY_VOID(refuse_what_is_not_offered(body));
-  SKIFF_CO_TRY(auto network, network_of(body));
+  SKIFF_CO_TRY(auto network, wanted_network(body.network, body.allow_internet_access.value_or(true)));
   SKIFF_CO_TRY(auto idempotency_key, idempotency_key_of(call->http.request().headers));
   CreateRequest request{.template_name = std::move(body.template_id),
                         .env = std::move(body.env),
@@ -272,7 +238,15 @@ Task<Result<HttpResponse>> create(Call* call) {
                         .wakes = body.auto_resume.enabled,
                         .idempotency_key = std::move(idempotency_key),
                         .request = call->body};
-  request.network = std::move(network);
+  if (network.kind != WantedNetwork::Kind::whole) {
+    // Without egress by name a sandbox may still have no network at all.
+    const bool may = co_await call->service.fleet().offers_egress(call->key.tenant, request.template_name);
+    if (may || network.kind == WantedNetwork::Kind::names) {
+      request.egress = std::move(network.rules);
+    } else {
+      request.network = "deny";
+    }
+  }
   SKIFF_CO_TRY(request.id, co_await call->service.fleet().id_for(call->key.tenant, request));
   call->sandbox = request.id;
   SKIFF_CO_TRY(auto made,
@@ -395,8 +369,16 @@ Task<Result<HttpResponse>> logs(Call* call) {
   co_return co_await logs_of(call, std::move(query), false);
 }
 
-Task<Result<HttpResponse>> refuse_network(Call*) {
-  co_return fail(Errc::not_supported, "the network of a running sandbox cannot be changed here: use `skiff network`");
+Task<Result<HttpResponse>> set_network(Call* call) {
+  const auto body = nlohmann::json::parse(call->body, nullptr, false);
+  if (!body.is_object()) co_return fail(Errc::invalid_field, "expected an object", "network");
+  SKIFF_CO_TRY(auto sandbox, co_await find(call));
+  SKIFF_CO_TRY(const auto wanted, wanted_network(body));
+  Fleet& fleet = call->service.fleet();
+  SKIFF_CO_TRY(const bool is_open, co_await fleet.is_open(call->key.tenant, std::move(sandbox)));
+  EgressChange change{.rules = rules_for(wanted, is_open)};
+  SKIFF_CO_TRY_VOID(co_await fleet.set_egress(call->key.tenant, call->id(), std::move(change)));
+  co_return empty_answer();
 }
 
 Task<Result<HttpResponse>> refuse_memory(Call*) {

@@ -20,8 +20,10 @@ namespace skiff::container::serve::e2b {
 /// The first version of `logs`, whose answer also has them as lines.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> log_lines(Call* call);
 
+/// Replaces what a sandbox with egress by name may reach.
+[[nodiscard]] Task<Result<protocol::HttpResponse>> set_network(Call* call);
+
 /// These answer 501 with a text that says what to use instead.
-[[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_network(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_memory(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_builds(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_volumes(Call* call);

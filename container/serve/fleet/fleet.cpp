@@ -9,6 +9,7 @@
 #include "base/id.hpp"
 #include "base/log/log.hpp"
 #include "container/sandbox/garbage.hpp"
+#include "container/serve/fleet/fleet_change.hpp"
 #include "container/serve/fleet/host_rules.hpp"
 #include "container/serve/keys/access_token.hpp"
 
@@ -84,26 +85,6 @@ bool is_made_id(std::string_view id) {
   return id.size() == 1 + kIdLetters && id.front() == 's' && !id.contains('-');
 }
 
-class Fleet::Change {
- public:
-  Change(const Fleet* fleet, std::string tenant, std::string id)
-      : fleet_{fleet}, tenant_{std::move(tenant)}, id_{std::move(id)} {
-    tell();
-  }
-  ~Change() { tell(); }
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
-
- private:
-  void tell() const {
-    if (fleet_->changes_) fleet_->changes_(tenant_, id_);
-  }
-
-  const Fleet* fleet_;
-  std::string tenant_;
-  std::string id_;
-};
-
 Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id, Reading reading) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
   if (reading == Reading::to_change) SKIFF_CO_TRY_VOID(co_await driver->check_answers());
@@ -157,6 +138,13 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   }
   spec.lease = request.lease;
   if (request.network) spec.pod.network = *request.network;
+  if (request.egress) {
+    spec.egress = std::move(*request.egress);
+    spec.is_fenced = true;
+    // What the template opens is closed but for these names.
+    spec.pod.network = PodOptions{}.network;
+    spec.names_network = false;
+  }
   co_return spec;
 }
 

@@ -40,7 +40,9 @@ struct CreateRequest {
   bool is_told_at_once = false;             ///< the client gets the id before the sandbox is up
   bool wakes = true;                        ///< while it sleeps, the next request to it starts it again
   std::optional<std::string> network = {};  ///< value of `PodOptions::network`; empty: the template's
-  std::string owner = {};                   ///< owner within the tenant
+  /// Rules of its egress by name, which may be none; nullopt: the template's network.
+  std::optional<std::vector<std::string>> egress = {};
+  std::string owner = {};  ///< owner within the tenant
   /// Key that the client chooses: a repeated request with it gets the same sandbox as long as that exists.
   std::string idempotency_key = {};
   std::string request = {};  ///< the whole request, to recognise a different one with the same key
@@ -110,6 +112,11 @@ class Fleet {
   /// without its owner's request.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
+  /// See `may_have_egress` and `is_open`; false for an unknown template.
+  [[nodiscard]] Task<bool> offers_egress(std::string tenant, std::string template_name);
+  [[nodiscard]] Task<Result<bool>> is_open(std::string tenant, Sandbox sandbox);
+  /// Changes the rules of its egress by name, or returns them. `not_supported` for a sandbox that has none.
+  [[nodiscard]] Task<Result<EgressState>> set_egress(std::string tenant, std::string id, EgressChange change);
   /// `sandbox_not_found` also if the sandbox does not fulfil `meant`.
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {},
                                       RemovalPrecondition meant = {});

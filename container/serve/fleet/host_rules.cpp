@@ -23,6 +23,14 @@ Removal swift_removal(const Driver& driver) {
   return how;
 }
 
+bool may_have_egress(const Driver& driver, const SandboxSpec& spec) {
+  return driver.name() == "box" && (!spec.names_network || spec.pod.network == "open");
+}
+
+bool is_open(const Driver& driver, const SandboxSpec& spec) {
+  return spec.pod.network == "open" && (driver.name() != "box" || spec.names_network);
+}
+
 Result<> check_removal(const Driver& driver, const Removal& how) {
   if (!how.grace || !has_controller(driver)) return {};
   return fail(Errc::not_supported, "agent-sandbox's controller decides how long sandboxes have to end: omit grace_ms",
@@ -30,6 +38,12 @@ Result<> check_removal(const Driver& driver, const Removal& how) {
 }
 
 Result<> check_request(const Driver& driver, const SandboxSpec& spec, const CreateRequest& request) {
+  if (request.egress && !may_have_egress(driver, spec)) {
+    return fail(Errc::not_supported,
+                "sandboxes from this template have no egress by name: its driver does not offer it here, or its own "
+                "network is narrower",
+                "egress");
+  }
   if (!is_claimed(driver, spec)) return {};
   if (request.network) {
     return fail(Errc::not_supported,

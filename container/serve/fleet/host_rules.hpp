@@ -14,6 +14,12 @@ namespace skiff::container::serve {
 /// A removal with a grace of two seconds, if the server decides the grace.
 [[nodiscard]] Removal swift_removal(const Driver& driver);
 
+/// True if sandboxes from this template may have egress by name: the driver offers it, and the template names no
+/// narrower network.
+[[nodiscard]] bool may_have_egress(const Driver& driver, const SandboxSpec& spec);
+/// True if the template gives its sandboxes the whole network.
+[[nodiscard]] bool is_open(const Driver& driver, const SandboxSpec& spec);
+
 /// Checks that the driver can end a sandbox in this way.
 [[nodiscard]] Result<> check_removal(const Driver& driver, const Removal& how);
 /// Checks that the driver can create the wanted sandbox from this template.

@@ -9,7 +9,9 @@ import pytest
 
 import boxes
 import installed
+from client_fixtures import run_program
 from readme import TREE, Pasting, blocks_after
+from serving import Server
 from waiting import until
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -47,6 +49,38 @@ def test_the_javascript_sdk(run_client, tmp_path):
 @pytest.mark.parametrize("package", ["e2b-middle", "e2b-older"])
 def test_an_older_javascript_sdk(run_client, tmp_path, package):
     run_javascript(run_client, tmp_path, "with_older_sdk.mjs", package)
+
+
+@pytest.fixture
+def run_with_boxes(tmp_path):
+    """As run_client, with a server whose sandboxes are boxes: they have egress by name."""
+    boxes.need_boxes(os.geteuid())
+    skiff = boxes.BoxSkiff(tmp_path, os.geteuid())
+    server = Server(skiff, driver="box")
+    key = skiff("key", "create", "me")[0].strip()
+
+    def run(*command):
+        done = run_program(command, HERE, {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "E2B_API_URL": server.url,
+                                           "E2B_SANDBOX_URL": server.url, "E2B_API_KEY": key})
+        assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-6000:], server.told()[-3000:])
+        return done.stdout
+
+    yield run
+    server.stop()
+    skiff.finish()
+
+
+def test_the_python_sdk_names_what_a_sandbox_reaches(run_with_boxes):
+    run_python(run_with_boxes, "newest", "with_network.py")
+
+
+@older
+def test_an_older_python_sdk_names_what_a_sandbox_reaches(run_with_boxes):
+    run_python(run_with_boxes, "middle", "with_network.py")
+
+
+def test_the_javascript_sdk_names_what_a_sandbox_reaches(run_with_boxes, tmp_path):
+    run_javascript(run_with_boxes, tmp_path, "with_network.mjs", "e2b")
 
 
 def free_port():

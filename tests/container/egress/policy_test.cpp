@@ -80,6 +80,19 @@ TEST(Policy, ChangesSingleRules) {
   EXPECT_FALSE(Policy::after(now, {}, {}, Rules{"b.org", "b.org"}).has_value());
 }
 
+TEST(Policy, AllowsEveryNameByAStar) {
+  const Policy all = policy_of({"*", "*.a.org"});
+  EXPECT_TRUE(all.allows("b.org", 443));
+  EXPECT_FALSE(all.allows("b.org", 80, true));
+  EXPECT_FALSE(all.allows("b.org", 8443));
+  EXPECT_EQ(all.rule_of("b.org", 443), "*");
+  EXPECT_EQ(all.wildcard_of("b.org", 443), "");
+  EXPECT_EQ(all.wildcard_of("x.a.org", 443), "*.a.org");
+  EXPECT_EQ(policy_of({"http://*:8080", "*"}).rules(), (Rules{"*", "http://*:8080"}));
+  EXPECT_FALSE(Policy::parse(Rules{"**"}).has_value());
+  EXPECT_FALSE(Policy::parse(Rules{"*org"}).has_value());
+}
+
 TEST(Policy, HasADigestOfItsRules) {
   const Policy one = policy_of({"b.org", "a.org"});
   EXPECT_EQ(one.generation().size(), 12U);
@@ -90,26 +103,9 @@ TEST(Policy, HasADigestOfItsRules) {
 }
 
 TEST(Policy, RefusesWhatIsNoRule) {
-  for (const char* text : {"",
-                           "*",
-                           "*.com",
-                           "localhost",
-                           "a.*.org",
-                           "**.a.org",
-                           "*a.org",
-                           "https://pypi.org",
-                           "http://",
-                           "http://pypi.org/",
-                           "http://http://pypi.org",
-                           "http://1.2.3.4",
-                           "1.2.3.4",
-                           "10.0.0.0/8",
-                           "[::1]:443",
-                           "pypi.org:0",
-                           "pypi.org:x",
-                           "pypi.org:443-445",
-                           "pypi.org/simple",
-                           "a,b.org"}) {
+  for (const char* text : {"", "*.com", "localhost", "a.*.org", "**.a.org", "*a.org", "https://pypi.org", "http://",
+                           "http://pypi.org/", "http://http://pypi.org", "http://1.2.3.4", "1.2.3.4", "10.0.0.0/8",
+                           "[::1]:443", "pypi.org:0", "pypi.org:x", "pypi.org:443-445", "pypi.org/simple", "a,b.org"}) {
     const auto policy = Policy::parse(std::vector<std::string>{"good.org", text});
     ASSERT_FALSE(policy) << text;
     EXPECT_EQ(policy.error().code, Errc::invalid_field);
@@ -123,7 +119,7 @@ TEST(Policy, IsSavedAndLoaded) {
   const Policy policy = policy_of({"*.a.org", "b.org:8443"});
   ASSERT_TRUE(policy.save(file));
   EXPECT_EQ(Policy::load(file).value().rules(), policy.rules());
-  for (const char* text : {"", "{}", "[1]", "[\"*\"]", "[\"a.org\"", "null"}) {
+  for (const char* text : {"", "{}", "[1]", "[\"*.\"]", "[\"a.org\"", "null"}) {
     std::ofstream{file} << text;
     EXPECT_FALSE(Policy::load(file)) << text;
   }

@@ -311,6 +311,8 @@ def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, 
     bare = Skiff(tmp_path, namespace)
     told = bare("up", "box", "--egress", "pypi.org", status=125)[1]
     assert "skiff egress install" in told and bare.namespace.of_skiff() == []
+    told = bare("pool", "create", "warm", "--egress", status=125)[1]
+    assert "skiff egress install" in told and bare.namespace.of_skiff() == []
     skiff.up("box", "--egress", "pypi.org")
     assert "would be without their fence" in skiff("egress", "install", "--remove", status=125)[1]
 

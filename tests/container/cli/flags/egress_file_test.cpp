@@ -37,7 +37,7 @@ TEST(EgressFile, SaysWhereItIsWrong) {
       {begin + "[]", "/allow: expected a list"},
       {begin + "a.org", "/allow: expected a list"},
       {begin + "[a.org, 1.2.3.4]", "/allow/1: "},
-      {begin + "[\"*\"]", "/allow/0: "},
+      {begin + "[\"*.\"]", "/allow/0: "},
       {begin + "[[a.org]]", "/allow/0: expected a host"},
       {begin + "[{ports: [443]}]", "/allow/0/host: expected the name"},
       {begin + "[{host: a.org, ports: []}]", "/allow/0/ports: expected a list"},

@@ -7,7 +7,7 @@
 
 #include "base/async/task.hpp"
 #include "base/async/task_group.hpp"
-#include "container/serve/fleet/list_feed.hpp"
+#include "container/serve/list/list_feed.hpp"
 
 namespace skiff::container::serve {
 

@@ -1,4 +1,4 @@
-#include "container/serve/fleet/list_feeds.hpp"
+#include "container/serve/list/list_feeds.hpp"
 
 #include <utility>
 

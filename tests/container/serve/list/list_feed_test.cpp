@@ -1,4 +1,4 @@
-#include "container/serve/fleet/list_feed.hpp"
+#include "container/serve/list/list_feed.hpp"
 
 #include <gtest/gtest.h>
 
