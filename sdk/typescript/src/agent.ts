@@ -14,7 +14,7 @@ const ONLY_OF_SERVERS =
 
 /** A new session with a directory of its own, below the root of the agent. */
 export async function createAtAgent(place: Agent, options: CreateOptions): Promise<Host> {
-  refuse(options, ["template", "ttl", "onEnd", "network", "image", "flags"], ONLY_OF_SERVERS);
+  refuse(options, ["template", "ttl", "onEnd", "network", "egress", "image", "flags"], ONLY_OF_SERVERS);
   const id = options.name ?? newId("box");
   const host = new AgentHost(place, id, options, true);
   const json: Schemas["SessionRequest"] = { root: id, env: options.env ?? {}, labels: options.labels ?? {} };

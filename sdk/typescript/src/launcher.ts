@@ -50,6 +50,7 @@ const notIsolated =
 /** `skiff up`. When it is aborted, skiff undoes it. */
 export async function createWithSkiff(place: Launcher, options: CreateOptions): Promise<Host> {
   refuse(options, ["onEnd"], "only a server knows it");
+  if (options.egress?.length === 0) refuse(options, ["egress"], 'without a rule give network: "deny" to the program skiff');
   const name = options.name ?? newId("box");
   const flags = [name, ...(options.flags ?? [])];
   const add = (flag: string, value: string | number | undefined) =>
@@ -64,6 +65,7 @@ export async function createWithSkiff(place: Launcher, options: CreateOptions): 
   add("--idle-ttl", time(optionalMilliseconds(options.idleTtl)));
   add("--template", options.template);
   add("--network", options.network);
+  for (const rule of options.egress ?? []) add("--egress", rule);
   add("--image", options.image);
   const made = await skiff<Shown>(place, ["up", ...flags], { ms: timeout + STOP_MS, signal: options.signal });
   if (made.driver === "local" && place.driver !== "local") process.emitWarning(notIsolated);

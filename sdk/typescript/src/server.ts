@@ -63,6 +63,7 @@ function requestOf(options: CreateOptions): Schemas["CreateSandbox"] {
   if (options.template !== undefined) request.template = options.template;
   if (options.onEnd) request.on_end = options.onEnd;
   if (options.network) request.network = options.network;
+  if (options.egress) request.egress = options.egress;
   const [ttl, idle] = [optionalMilliseconds(options.ttl), optionalMilliseconds(options.idleTtl)];
   if (ttl !== undefined) request.ttl_ms = ttl;
   if (idle !== undefined) request.idle_ttl_ms = idle;

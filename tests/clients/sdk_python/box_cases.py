@@ -45,6 +45,18 @@ async def case_run(box):
     assert (await box.run("echo $S", secret_env={"S": "secret"})).stdout == "secret\n"
 
 
+async def case_egress(box):
+    """A box has it. An agent, and the driver `local` of the other hosts, do not."""
+    if "SKIFF_URL" in os.environ or os.environ.get("SKIFF_DRIVER") == "local":
+        with refused("not_supported" if "SKIFF_URL" in os.environ else "invalid_field"):
+            await AsyncSandbox.create(egress=["pypi.org"])
+        return
+    async with await AsyncSandbox.create(egress=["pypi.org"]) as one:
+        assert (await one.run("echo $HTTPS_PROXY")).stdout.startswith("http://127.0.0.1:")
+    with refused("not_supported"):
+        await AsyncSandbox.create(egress=[])
+
+
 async def case_check(box):
     try:
         await box.run("echo no >&2; exit 4", check=True)

@@ -284,6 +284,11 @@ const cases = {
     await job.kill()
   },
 
+  async names_what_it_reaches () {
+    // Neither an agent nor the driver `local` has egress by name.
+    same((await refusal(Sandbox.create({ egress: ['pypi.org'] }))).code, place === 'launcher' ? 'invalid_field' : 'not_supported')
+  },
+
   async is_found_again (box) {
     const other = await Sandbox.connect(box.id)
     await other.files.write('from-the-other', 'x')

@@ -33,6 +33,7 @@ class Wish:
     env: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     network: str | None = None
+    egress: tuple[str, ...] | None = None
     get_or_create: bool = False
     flags: tuple[str, ...] = ()
     timeout: float = 120.0
@@ -61,7 +62,7 @@ class AsyncAgentHosting:
 
     @classmethod
     async def created(cls, agent: Agent, wish: Wish) -> AsyncAgentHosting:
-        for name in ("template", "image", "ttl", "network", "flags"):
+        for name in ("template", "image", "ttl", "network", "egress", "flags"):
             if getattr(wish, name) not in (None, ()):
                 raise _unsupported(f"{name}: SKIFF_URL and SKIFF_TOKEN name an agent, which is one sandbox already; a server (SKIFF_API_KEY)"
                                    " or the program skiff makes new ones")
@@ -129,6 +130,8 @@ class AsyncServerHosting:
             raise _unsupported("image: the server's templates decide the image: give template")
         body: dict[str, Any] = {"name": wish.name, "template": wish.template, "env": dict(wish.env), "labels": dict(wish.labels),
                                 "ttl_ms": milliseconds(wish.ttl), "idle_ttl_ms": milliseconds(wish.idle_ttl), "network": wish.network}
+        if wish.egress is not None:
+            body["egress"] = list(wish.egress)
         body = {name: value for name, value in body.items() if value not in (None, {})}
         body.update({"wait": False, **({"get_or_create": True} if wish.get_or_create else {})})
         one = cls(server, "", True)
@@ -220,6 +223,9 @@ class AsyncLauncherHosting:
                 words += [flag, f"{milliseconds(value)}ms"]
         words += ["--image", wish.image] if wish.image is not None else []
         words += ["--network", wish.network] if wish.network is not None else []
+        if wish.egress == ():
+            raise _unsupported('egress: with no rule a server makes a sandbox; with the program skiff give network="deny"')
+        words += [word for rule in wish.egress or () for word in ("--egress", rule)]
         words += ["--get-or-create"] if wish.get_or_create else []
         words += [word for each in wish.env.items() for word in ("--env", "=".join(each))]
         words += [word for each in wish.labels.items() for word in ("--label", "=".join(each))]

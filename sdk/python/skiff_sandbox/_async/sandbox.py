@@ -32,22 +32,26 @@ class AsyncSandbox(AsyncSession):
     @classmethod
     async def create(cls, *, name: str | None = None, template: str | None = None, image: str | None = None,
                      ttl: Duration | None = None, idle_ttl: Duration | None = None, env: Mapping[str, str] | None = None,
-                     labels: Mapping[str, str] | None = None, network: str | None = None, get_or_create: bool = False,
-                     flags: Sequence[str] = (), timeout: Duration = 120.0, url: str | None = None, token: str | None = None,
-                     api_key: str | None = None, driver: str | None = None) -> AsyncSandbox:
+                     labels: Mapping[str, str] | None = None, network: str | None = None, egress: Sequence[str] | None = None,
+                     get_or_create: bool = False, flags: Sequence[str] = (), timeout: Duration = 120.0,
+                     url: str | None = None, token: str | None = None, api_key: str | None = None,
+                     driver: str | None = None) -> AsyncSandbox:
         """Makes a sandbox and waits until it answers. Leaving its `with` block removes it, unless it existed before.
 
         name: else a new one. template: of a server. image: for the program skiff with a cluster. ttl: it ends after this time
         ("90s", "1h", seconds), idle_ttl: after this time without use; None: what the server says, or never. env: variables of all
-        commands. labels: for lists. network: "deny", or what `skiff up --network` takes. get_or_create: use an existing sandbox of
-        this name. flags: further words for `skiff up`, such as ["--mount", "."]. timeout: seconds or "90s" until it answers, after which it is removed and SkiffError (`timeout`) raised.
+        commands. labels: for lists. network: "deny", or what `skiff up --network` takes. egress: names that it may reach, and nothing
+        else, such as ["pypi.org", "*.example.com"]. get_or_create: use an existing sandbox of this name. flags:
+        further words for `skiff up`, such as ["--mount", "."]. timeout: seconds or "90s" until it answers, after which it is removed
+        and SkiffError (`timeout`) raised.
 
         With an agent, which is one sandbox already, it makes a session with a directory of its own; idle_ttl is the session's, and
-        template, image, ttl, network and flags are `not_supported`.
+        template, image, ttl, network, egress and flags are `not_supported`.
 
         Route: POST /v1/sandboxes of a server, `skiff up`, or PUT /v1/sessions/{sid}. Errors: `not_configured`, `sandbox_conflict`,
         `too_many_sandboxes`, `sandbox_failed`, `program_failed`."""
-        wish = Wish(name, template, image, ttl, idle_ttl, env or {}, labels or {}, network, get_or_create, tuple(flags), seconds(timeout))
+        wish = Wish(name, template, image, ttl, idle_ttl, env or {}, labels or {}, network,
+                    None if egress is None else tuple(egress), get_or_create, tuple(flags), seconds(timeout))
         hosting = await create(host_of(url, token, api_key, driver), wish)
         try:
             return await cls._opened(hosting)
