@@ -37,6 +37,8 @@ class Entry:
 
     def __init__(self, testcase, cases, begun):
         self.name, self.seconds = testcase.get("name"), float(testcase.get("time") or 0)
+        told = re.findall(r"^processor time: ([\d.]+) s$", testcase.findtext("system-out") or "", re.M)  # by leak_check.py
+        self.processors = float(told[-1]) if told else 0.0
         self.ran, self.passed, self.failed, self.not_run = testcase.get("status") == "run", 0, [], []
         self.cases = set()  # their names, which are the same in every suite
         self.causes = {}    # of the failed ones, by name
@@ -97,12 +99,13 @@ def known_flaky(today):
 
 
 def times(entries):
-    by_room = collections.Counter()
-    for entry in entries:
-        by_room[entry.name.split(".")[0]] += entry.seconds
-    print("seconds, added up: " + ", ".join(f"{room} {seconds:.0f}" for room, seconds in by_room.most_common()))
-    longest = sorted(entries, key=lambda entry: -entry.seconds)[:10]
-    print("the longest: " + ", ".join(f"{entry.name} {entry.seconds:.0f}" for entry in longest))
+    for what, cost in (("seconds", lambda entry: entry.seconds), ("seconds of processors", lambda entry: entry.processors)):
+        by_room = collections.Counter()
+        for entry in entries:
+            by_room[entry.name.split(".")[0]] += cost(entry)
+        most = sorted(entries, key=lambda entry: -cost(entry))[:10]
+        print(f"{what}, added up: " + ", ".join(f"{room} {sum:.0f}" for room, sum in by_room.most_common()))
+        print(f"the most {what}: " + ", ".join(f"{entry.name} {cost(entry):.0f}" for entry in most))
 
 
 def main(arguments):

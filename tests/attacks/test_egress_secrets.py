@@ -6,7 +6,7 @@ import os
 import pytest
 
 import secret_origin
-from box_secrets import TO, box, get, keep, origin, say  # noqa: F401
+from box_secrets import FOR_GIT, TO, box, get, keep, origin, say  # noqa: F401
 from boxes import skiff  # noqa: F401
 from egressing import log_of, outside, through  # noqa: F401
 
@@ -65,6 +65,33 @@ def test_an_echo_is_masked(box, origin):
     assert status(encoded) == 502 and "X-Skiff-Egress: encoded_answer" in encoded
     # The query could name it; the log has neither.
     assert origin.token not in json.dumps(log_of(box))
+
+
+def test_a_secret_for_some_requests_is_used_for_no_other(skiff, origin):
+    keep(skiff, origin, more=(*FOR_GIT, "--allow", "GET /echo", "--allow", "POST /repos/acme/**"))
+    skiff.up("box", "--egress-secret", "git")
+    wanted = [
+        (403, get("/gists", method="POST")), (403, get("/echo", method="POST")), (403, get("/echo/", method="GET")), (403, get("/Echo")), (403, get("/repos/other/x", method="POST")),
+        (403, get("/repos/acme", method="POST")), (403, get("/repos/acme/x", method="DELETE")),
+        *((400, get(path, method="POST")) for path in (
+            "/repos/acme/../other", "/repos/acme/%2e%2e/other", "/repos/acme/.%2E/other", "/repos/acme/..%2fother", "/repos/acme/..%5cother", "/repos/acme\\..\\other",
+            "/repos//acme/x", "//repos/acme/x", "/repos/acme/%252e%252e/other", "/repos/acme/..;/other", "/repos/acme/%00", "/repos/acme/%zz", "/repos/acme/./x")),
+    ]
+    found = say(skiff, *(text for _, text in wanted))
+    assert [status(one) for one in found] == [one for one, _ in wanted]
+    assert origin.seen() == []
+    assert {line["code"] for line in log_of(skiff)["items"] if line["verdict"] == "denied"} == {"request_not_allowed", "bad_path"}
+    assert any("POST /gists" in line.get("detail", "") for line in log_of(skiff)["items"])
+    # A field that makes another method of it does not pass.
+    fields = [f"{name}: DELETE" for name in ("X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override")]
+    (said,) = say(skiff, get("/echo?_method=GET", *fields))
+    assert status(said) == 200 and "DELETE" not in said
+    (below,) = say(skiff, get("/repos/acme/app/issues", method="POST"))
+    assert status(below) == 200
+    # Without a rule all pass, and from the next request on.
+    keep(skiff, origin)
+    (said,) = say(skiff, get("/echo", method="POST"))
+    assert status(said) == 200
 
 
 def test_only_the_right_server_gets_it(skiff, origin):

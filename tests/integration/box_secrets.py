@@ -30,7 +30,10 @@ def origin(outside, tmp_path):
     server.communicate()
 
 
-def keep(skiff, origin, name="git", hosts=(TO,), value=None, more=("--basic", secret_origin.USER)):
+FOR_GIT = ("--basic", secret_origin.USER)
+
+
+def keep(skiff, origin, name="git", hosts=(TO,), value=None, more=FOR_GIT):
     ca = skiff.work / "ca.pem"
     ca.write_bytes((origin.directory / "ca.pem").read_bytes())
     flags = [word for host in hosts for word in ("--host", host)]

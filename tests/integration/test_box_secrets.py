@@ -7,7 +7,7 @@ import stat
 import pytest
 
 import secret_origin
-from box_secrets import TO, box, get, keep, origin, say  # noqa: F401
+from box_secrets import FOR_GIT, TO, box, get, keep, origin, say  # noqa: F401
 from boxes import skiff  # noqa: F401
 from egressing import log_of, outside, through  # noqa: F401
 from waiting import until
@@ -36,6 +36,18 @@ def test_git_pushes_without_a_token(box, origin):
     assert "?" not in json.dumps([one.get("path") for one in log_of(box)["items"]])
 
 
+def test_a_secret_that_fetches_does_not_push(skiff, origin):
+    keep(skiff, origin, more=(*FOR_GIT, "--allow", "GET /git/app.git/info/refs", "--allow", "POST /git/app.git/git-upload-pack"))
+    skiff.up("box", "--egress-secret", "git")
+    said = skiff.sh(f"""set -e
+        git clone -q https://{TO}/git/app.git app && cd app
+        git -c user.email=a@b -c user.name=a commit -q --allow-empty -m more
+        git push -q origin HEAD:main 2>&1 || echo refused""")
+    assert "403" in said and said.endswith("refused\n")
+    assert [line["detail"] for line in log_of(skiff)["items"] if line.get("code") == "request_not_allowed"] == [
+        "POST /git/app.git/git-receive-pack: the secret git is for other requests"]
+
+
 def test_programs_trust_the_proxy(box, origin):
     url = f"https://{TO}/echo"
     assert "GET /echo" in box.sh(f"curl -sS {url}")
@@ -53,10 +65,11 @@ def test_a_secret_is_kept_and_never_shown(skiff, origin):
         shown = skiff("secret", "ls", "-o", form)[0]
         assert "git" in shown and origin.token not in shown
     assert json.loads(skiff("secret", "ls", "-o", "json")[0])["items"] == [
-        {"name": "git", "hosts": [TO], "header": "Authorization: Basic"}]
+        {"name": "git", "hosts": [TO], "header": "Authorization: Basic", "requests": []}]
     for words, said in ((("--host", "*.example.com"), "whole name"), (("--host", "http://a.org"), "whole name"), ((), "name 1 to"),
                         (("--host", "a.org", "--header", "Host: {}"), "--header"), (("--host", "a.org", "--header", "X: y"), "{} once"),
-                        (("--host", "a.org", "--header", "X: {}", "--basic", "u"), "omit --header")):
+                        (("--host", "a.org", "--header", "X: {}", "--basic", "u"), "omit --header"),
+                        (("--host", "a.org", "--allow", "get /x"), "capital letters")):
         assert said in skiff("secret", "set", "other", *words, typed=b"long enough".replace(b" ", b"-"), status=125)[1]
     for value in (b"short\n", b"two words\n", b"two\nlines--\n", b""):
         err = skiff("secret", "set", "other", "--host", "a.org", typed=value, status=125)[1]

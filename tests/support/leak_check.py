@@ -3,10 +3,11 @@
 The test gets a temporary directory of its own (TMPDIR) and this process as the one that inherits its orphans. When it has
 ended, no process that it started may live, however far it was daemonised, and the directory must be empty. What is left is
 ended and removed in any case, so that one test can't disturb the next, and told of unless the test has failed anyway. The
-exit status is the test's, or 1."""
+last line is the processor time of all of these processes. The exit status is the test's, or 1."""
 
 import ctypes
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,8 @@ def main(command):
     finally:
         end(children())
         shutil.rmtree(folder, ignore_errors=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"processor time: {used.ru_utime + used.ru_stime:.1f} s", flush=True)
     # A failed test did not reach its clean-up: the report shows its failure alone.
     for complaint in complaints if status == 0 else []:
         print(complaint, flush=True)

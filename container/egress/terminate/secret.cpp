@@ -10,6 +10,7 @@
 
 #include "base/small_file.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/terminate/request_rule.hpp"
 #include "container/host/state_directory.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "protocol/http/message.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kLargestSecretFile = std::size_t{1} << 20U;
 constexpr std::size_t kMostHosts = 32;
+constexpr std::size_t kMostRequests = 100;
 /// A shorter one would be masked where a server means something else.
 constexpr std::size_t kShortest = 8;
 constexpr std::size_t kLongest = 4096;
@@ -70,6 +72,10 @@ Result<> Secret::check() const {
   if (!is_visible(user) || user.contains(':')) {
     return fail(Errc::invalid_field, "--basic: a user name has no colon and no blanks", "--basic");
   }
+  if (requests.size() > kMostRequests) {
+    return fail(Errc::invalid_field, "--allow: at most " + std::to_string(kMostRequests) + " rules", "--allow");
+  }
+  for (const std::string& rule : requests) SKIFF_TRY_VOID(RequestRule::parse(rule));
   if (value.size() < kShortest || value.size() > kLongest || !is_visible(value)) {
     return fail(Errc::invalid_field,
                 "the secret: expected " + std::to_string(kShortest) + " to " + std::to_string(kLongest) +
@@ -83,6 +89,13 @@ bool Secret::is_for(const Target& target) const {
   if (target.is_plain) return false;
   const auto policy = Policy::parse(hosts);
   return policy && policy->allows(target.host, target.port);
+}
+
+bool Secret::is_for(const std::string& method, const protocol::Target& path) const {
+  return requests.empty() || std::ranges::any_of(requests, [&](const std::string& text) {
+           const auto rule = RequestRule::parse(text);
+           return rule && rule->allows(method, path);
+         });
 }
 
 std::string Secret::injected() const {

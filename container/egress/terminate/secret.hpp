@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "container/egress/host_name.hpp"
+#include "protocol/http/target.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::container::egress {
@@ -19,12 +20,16 @@ struct Secret {
   std::string header;              ///< the field that it sets
   std::string format;              ///< the value of that field, with {} for the secret; empty: Basic
   std::string user = {};           ///< for Basic
-  std::string ca_pem = {};         ///< certificates to trust for these hosts beside the system's
+  /// Requests that get it, as RequestRule parses them; no other one passes. Empty: all.
+  std::vector<std::string> requests = {};
+  std::string ca_pem = {};  ///< certificates to trust for these hosts beside the system's
   std::string value;
 
   /// Errors: `invalid_field`, with the flag. They never have the value.
   [[nodiscard]] Result<> check() const;
   [[nodiscard]] bool is_for(const Target& target) const;
+  /// The path must be clear if it has rules for requests.
+  [[nodiscard]] bool is_for(const std::string& method, const protocol::Target& path) const;
   /// The value of the field.
   [[nodiscard]] std::string injected() const;
   /// All by which the server could give it back: none of them may reach the sandbox.
@@ -36,6 +41,7 @@ struct Secret {
                  protocol::field("header", &Secret::header, "Field that it sets"),
                  protocol::field("format", &Secret::format, "Value of the field", {.optional = true}),
                  protocol::field("user", &Secret::user, "User of Basic", {.optional = true}),
+                 protocol::field("requests", &Secret::requests, "Requests that get it", {.optional = true}),
                  protocol::field("ca_pem", &Secret::ca_pem, "Further trusted certificates", {.optional = true}),
                  protocol::field("value", &Secret::value, "The secret")};
 };

@@ -1,5 +1,7 @@
 #include "container/egress/terminate/serve_terminated.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -8,11 +10,13 @@
 #include <vector>
 
 #include "container/egress/passing.hpp"
+#include "container/egress/terminate/request_rule.hpp"
 #include "container/egress/terminate/scrubber.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/forward.hpp"
 #include "protocol/http/server/connection.hpp"
 #include "protocol/http/server/relay.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::container::egress {
 namespace {
@@ -48,6 +52,23 @@ std::optional<Refusal> judge_request(const protocol::HttpRequest& request, const
   return std::nullopt;
 }
 
+/// A field by which some servers take another method than that of the request.
+constexpr std::array kOtherMethods =
+    std::to_array<std::string_view>({"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"});
+
+/// Judges the request by the rules of the secret.
+std::optional<Refusal> judge_use(const Secret& secret, const protocol::HttpRequest& request) {
+  if (secret.requests.empty()) return std::nullopt;
+  const std::string used = request.method + " " + protocol::to_valid_utf8(request.target.path.substr(0, kLoggedPath));
+  if (!is_clear_path(request.target)) {
+    return Refusal{400, "bad_path", used + ": servers read such a path in different ways"};
+  }
+  if (!secret.is_for(request.method, request.target)) {
+    return Refusal{403, "request_not_allowed", used + ": the secret " + secret.name + " is for other requests"};
+  }
+  return std::nullopt;
+}
+
 /// In names `_` counts as `-`: some servers cannot tell them apart.
 bool is_same_field(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
@@ -64,7 +85,10 @@ Headers fields_with(const Secret& secret, const protocol::HttpRequest& request) 
   Headers fields = fields_for_server(request);
   std::vector<std::string> dropped{"Range", "If-Range"};
   for (const auto [name, value] : fields) {
-    if (is_same_field(name, secret.header)) dropped.emplace_back(name);
+    const bool is_method = !secret.requests.empty() && std::ranges::any_of(kOtherMethods, [&](std::string_view other) {
+      return is_same_field(name, other);
+    });
+    if (is_method || is_same_field(name, secret.header)) dropped.emplace_back(name);
   }
   for (const std::string& name : dropped) fields.remove(name);
   fields.set("Accept-Encoding", "identity");
@@ -149,6 +173,10 @@ Task<> handle(Terminated* proxy, HttpExchange* http) {
   auto secret = proxy->terminator->secret(proxy->target);
   if (!secret) {
     co_await refuse(proxy, http, {503, "secret_missing", secret.error().message});
+    co_return;
+  }
+  if (auto refusal = judge_use(*secret, http->request())) {
+    co_await refuse(proxy, http, std::move(*refusal));
     co_return;
   }
   AuditRequest request{.method = http->request().method,

@@ -17,7 +17,7 @@ class SecretLs final : public Invocation {
     SKIFF_CO_TRY(const auto state, StateDirectory::open({}));
     const egress::SecretStore store{state.path()};
     SKIFF_CO_TRY(const auto all, store.names());
-    std::vector<std::vector<std::string>> rows{{"NAME", "HOSTS", "HEADER"}};
+    std::vector<std::vector<std::string>> rows{{"NAME", "HOSTS", "HEADER", "REQUESTS"}};
     nlohmann::json items = nlohmann::json::array();
     std::string names;
     for (const std::string& name : all) {
@@ -25,8 +25,10 @@ class SecretLs final : public Invocation {
       std::string hosts;
       for (const std::string& host : secret.hosts) hosts += (hosts.empty() ? "" : ",") + host;
       const std::string header = secret.header + ": " + (secret.format.empty() ? "Basic" : secret.format);
-      rows.push_back({name, std::move(hosts), header});
-      items.push_back({{"name", name}, {"hosts", secret.hosts}, {"header", header}});
+      std::string requests;
+      for (const std::string& rule : secret.requests) requests += (requests.empty() ? "" : ", ") + rule;
+      rows.push_back({name, std::move(hosts), header, requests.empty() ? "all" : std::move(requests)});
+      items.push_back({{"name", name}, {"hosts", secret.hosts}, {"header", header}, {"requests", secret.requests}});
       names += name + "\n";
     }
     SKIFF_CO_TRY_VOID(context.show({{"items", std::move(items)}}, format_table(rows), names));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -41,24 +42,31 @@ Result<std::string> read_value() {
 class SecretSet final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "host",
-             .target = setting::List{&hosts_},
-             .value = "HOST[:PORT]",
-             .help = "Host that gets the secret, with TLS and by its whole name. Without a port: 443."},
-            {.flag = "header",
-             .target = setting::Text{&header_},
-             .value = "'NAME: VALUE'",
-             .help = "Field that each request gets, with {} in the place of the secret.",
-             .shown_default = "Authorization: Bearer {}"},
-            {.flag = "basic",
-             .target = setting::Text{&user_},
-             .value = "USER",
-             .help = "Each request gets `Authorization: Basic` with this user and the secret as its password, as git "
-                     "sends it."},
-            {.flag = "ca-file",
-             .target = setting::Text{&ca_file_},
-             .value = "FILE",
-             .help = "Certificates (PEM) to trust for these hosts, beside those of this machine."}};
+    return {
+        {.flag = "host",
+         .target = setting::List{&hosts_},
+         .value = "HOST[:PORT]",
+         .help = "Host that gets the secret, with TLS and by its whole name. Without a port: 443."},
+        {.flag = "header",
+         .target = setting::Text{&header_},
+         .value = "'NAME: VALUE'",
+         .help = "Field that each request gets, with {} in the place of the secret.",
+         .shown_default = "Authorization: Bearer {}"},
+        {.flag = "basic",
+         .target = setting::Text{&user_},
+         .value = "USER",
+         .help = "Each request gets `Authorization: Basic` with this user and the secret as its password, as git "
+                 "sends it."},
+        {.flag = "allow",
+         .target = setting::List{&requests_},
+         .value = "'METHOD PATH'",
+         .help = "Requests that get the secret, and no others pass: 'GET /repos/acme/**'. * is any method, or one part "
+                 "of a path; ** at the end is all that is below.",
+         .shown_default = "all"},
+        {.flag = "ca-file",
+         .target = setting::Text{&ca_file_},
+         .value = "FILE",
+         .help = "Certificates (PEM) to trust for these hosts, beside those of this machine."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -77,6 +85,7 @@ class SecretSet final : public Invocation {
   Result<egress::Secret> described(std::string name) const {
     egress::Secret secret{
         .name = std::move(name), .hosts = hosts_, .header = "Authorization", .format = "Bearer {}", .value = {}};
+    secret.requests = requests_;
     if (!user_.empty() && !header_.empty()) {
       return fail(Errc::invalid_field, "--basic sets a field of its own: omit --header", "--basic");
     }
@@ -103,6 +112,7 @@ class SecretSet final : public Invocation {
   std::vector<std::string> hosts_;
   std::string header_;
   std::string user_;
+  std::vector<std::string> requests_;
   std::string ca_file_;
 };
 
@@ -119,6 +129,8 @@ Command secret_set_command() {
           "request on.\n"
           "\n"
           "  skiff secret set github --host github.com --basic x-access-token < token\n"
+          "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
+          "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
           "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' < key",
       .words = {{.name = "NAME"}},
       .make = &create_invocation<SecretSet>};

@@ -30,6 +30,21 @@ TEST(Secret, IsForItsHostsAlone) {
   EXPECT_FALSE(secret.is_for({.host = "github.com", .port = 443, .is_plain = true}));
 }
 
+TEST(Secret, IsForSomeRequests) {
+  Secret secret = github();
+  const auto gists = protocol::Target::parse("/gists").value();
+  EXPECT_TRUE(secret.is_for("POST", gists));
+  secret.requests = {"GET /gists", "* /repos/**"};
+  EXPECT_TRUE(secret.check());
+  EXPECT_TRUE(secret.is_for("GET", gists));
+  EXPECT_FALSE(secret.is_for("POST", gists));
+  EXPECT_TRUE(secret.is_for("POST", protocol::Target::parse("/repos/acme").value()));
+  secret.requests = {"GET gists"};
+  EXPECT_EQ(secret.check().error().field, "--allow");
+  secret.requests = std::vector<std::string>(101, "GET /gists");
+  EXPECT_EQ(secret.check().error().field, "--allow");
+}
+
 TEST(Secret, IsInjected) {
   Secret secret = github();
   EXPECT_EQ(secret.injected(), "Bearer 0123456789");
