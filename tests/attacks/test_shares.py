@@ -145,7 +145,7 @@ OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/s
                "runtime/dialects/e2b/messages",
                "runtime/dialects/e2b/process_stream", "runtime/dialects/e2b/files/watch_service", "runtime/dialects/kubebox/files",
                "runtime/mcp/tools/",
-               "runtime/dialects/python_runtime/", "runtime/dialects/sandboxd/")
+               "runtime/dialects/python_runtime/", "runtime/dialects/sandboxd/", "container/serve/api/bodies.hpp:kMostRules")
 
 KINDS = "Shares|ReceiveBudget|HeldAnswers|LargeBlocks|Semaphore|FairSemaphore|ConnectionSlots|Wakes|BlockingPool"
 OBJECT = re.compile(rf"^ +(?:static |const |mutable |protocol::|skiff::|sessions::)*(?:{KINDS}) (\w+)\s*(?:\{{[^;]*\}})?;", re.M)

@@ -81,7 +81,7 @@ def test_a_new_policy_holds_at_once(skiff, outside):
     shown = skiff.json("network", "box")
     assert (shown["name"], shown["egress"]) == ("box", ["evil.org", "files.example.com"])
     # A policy that is wrong changes nothing.
-    for rule in ("*", "10.0.0.0/8", "https://a.org", "a.org:0"):
+    for rule in ("*.", "10.0.0.0/8", "https://a.org", "a.org:0"):
         assert "--egress" in skiff("network", "box", "--egress", "pypi.org", "--egress", rule, status=125)[1]
     assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [403, 200]
     assert skiff("network", "box", "--egress", "pypi.org", "--dry-run")[0] == "box may reach: pypi.org\n"

@@ -7,6 +7,7 @@ import pytest
 
 import cgroups
 from agents import agents_of
+from waiting import until
 
 
 def all_refused(skiff, *several):
@@ -14,7 +15,8 @@ def all_refused(skiff, *several):
     processes = [skiff.start("up", f"box-{number}", *flags) for number, flags in enumerate(several)]
     ended = [process.communicate(timeout=100) for process in processes]
     assert [process.returncode for process in processes] == [125] * len(several), ended
-    assert skiff.namespace.of_skiff() == []
+    # What was undone is asked to go; the kubelet may need a moment for it.
+    until(lambda: skiff.namespace.of_skiff() == [], 60, "nothing left")
     return [err.decode() for _, err in ended]
 
 
