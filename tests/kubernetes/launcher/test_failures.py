@@ -15,7 +15,7 @@ def all_refused(skiff, *several):
     processes = [skiff.start("up", f"box-{number}", *flags) for number, flags in enumerate(several)]
     ended = [process.communicate(timeout=100) for process in processes]
     assert [process.returncode for process in processes] == [125] * len(several), ended
-    # What was undone is asked to go; the kubelet may need a moment for it.
+    # The kubelet may need a moment for a Pod that was undone.
     until(lambda: skiff.namespace.of_skiff() == [], 60, "nothing left")
     return [err.decode() for _, err in ended]
 
