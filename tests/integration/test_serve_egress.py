@@ -117,6 +117,10 @@ def test_what_harbor_sends(skiff, outside, serving):
     keep_user(skiff, name)
     both = ["*.wild.example.com", "http://*.wild.example.com", "http://pypi.org", "pypi.org"]
     assert sorted(serving.rules(name)) == both
+    # A body that is none changes nothing.
+    for wrong in (None, [], "all", {"allowOut": "evil.org"}):
+        assert serving("PUT", f"/sandboxes/{name}/network", wrong)[0] in (400, 422), wrong
+    assert sorted(serving.rules(name)) == both
     assert serving("PUT", f"/sandboxes/{name}/network", {"allow_internet_access": False}) == (204, None)
     assert serving.rules(name) == []
     assert serving("PUT", f"/sandboxes/{name}/network", {"allowOut": ["evil.org"], "denyOut": [ALL]}) == (204, None)

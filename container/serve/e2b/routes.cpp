@@ -370,7 +370,7 @@ Task<Result<HttpResponse>> logs(Call* call) {
 }
 
 Task<Result<HttpResponse>> set_network(Call* call) {
-  const auto body = nlohmann::json::parse(call->body, nullptr, false);
+  SKIFF_CO_TRY(const auto body, protocol::parse_json(call->body));
   if (!body.is_object()) co_return fail(Errc::invalid_field, "expected an object", "network");
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   SKIFF_CO_TRY(const auto wanted, wanted_network(body));

@@ -141,7 +141,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   if (request.egress) {
     spec.egress = std::move(*request.egress);
     spec.is_fenced = true;
-    // What the template opens is closed but for these names.
+    // The names are all that is open, whatever the template opens.
     spec.pod.network = PodOptions{}.network;
     spec.names_network = false;
   }
