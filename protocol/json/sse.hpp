@@ -12,7 +12,6 @@ inline constexpr std::string_view kEventStreamType = "text/event-stream";
 /// with the text after it. `data` goes on one `data:` line, or on several if it has line breaks, as the standard says.
 void append_sse(std::string& out, std::string_view id, std::string_view event, std::string_view data);
 
-/// Appends the text before `data`, and the tail is the text after it, for `data` of one line that is sent without a
 /// Appends the text before `data`; kSseTail is the text after it. For `data` of one line that is sent without a copy.
 void append_sse_head(std::string& out, std::string_view id, std::string_view event);
 inline constexpr std::string_view kSseTail = "\n\n";

@@ -69,26 +69,32 @@ Task<Result<>> SocketChannel::send_item(LogItem item) {
 
 Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
   const Options& options = self->options_;
-  if (!options.announce.empty() && options.form != SocketForm::terminal) {
-    co_await self->command_->started();
-    std::string text;
-    self->writer_.started(text, *self->command_, options.announce);
-    SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
-  }
+  SKIFF_CO_TRY_VOID(co_await self->send_start());
   LogReader reader{*options.turns,
                    self->command_->log(),
                    {.from = options.from, .lossless = options.lossless, .until_end = options.until_end}};
   while (!reader.over()) {
     const Wake wake = co_await reader.ready(self->writer_.holding());
-    if (wake == Wake::release) {
-      std::string text;
-      self->writer_.release(text);
-      SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
-    }
-    while (auto item = reader.next()) {
-      SKIFF_CO_TRY_VOID(co_await self->send_item(std::move(*item)));
-    }
+    SKIFF_CO_TRY_VOID(co_await self->send_items(&reader, wake));
   }
+  co_return Result<>{};
+}
+
+Task<Result<>> SocketChannel::send_start() {
+  if (options_.announce.empty() || options_.form == SocketForm::terminal) co_return Result<>{};
+  co_await command_->started();
+  std::string text;
+  writer_.started(text, *command_, options_.announce);
+  co_return co_await send_events(std::move(text));
+}
+
+Task<Result<>> SocketChannel::send_items(LogReader* reader, Wake wake) {
+  if (wake == Wake::release) {
+    std::string text;
+    writer_.release(text);
+    SKIFF_CO_TRY_VOID(co_await send_events(std::move(text)));
+  }
+  while (auto item = reader->next()) SKIFF_CO_TRY_VOID(co_await send_item(std::move(*item)));
   co_return Result<>{};
 }
 

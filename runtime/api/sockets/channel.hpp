@@ -11,6 +11,7 @@
 #include "protocol/websocket/socket.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/sockets/messages.hpp"
+#include "runtime/reader/log_reader.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::api {
@@ -57,6 +58,9 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     /// The part of `stdin_bytes` that it takes; an input without bytes takes memory, too.
     [[nodiscard]] std::size_t cost() const noexcept { return sizeof(Input) + bytes.size(); }
   };
+  // Coroutines of their own, because the frame of one that waits lives as long as the connection.
+  [[nodiscard]] Task<Result<>> send_start();
+  [[nodiscard]] Task<Result<>> send_items(LogReader* reader, Wake wake);
   [[nodiscard]] Task<Result<>> send_item(sessions::LogItem item);
   [[nodiscard]] Task<Result<>> send_events(std::string events);
   [[nodiscard]] Task<Result<>> offer(Input input);

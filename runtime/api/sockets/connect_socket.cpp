@@ -32,24 +32,7 @@ class Connection {
   Task<> receive() {
     for (;;) {
       auto frame = co_await socket_.read();
-      if (!frame) co_return;
-      std::uint32_t channel = 0;
-      auto message = parse_frame(form_, std::move(*frame), channel);
-      Result<> taken;
-      if (message) {
-        taken = co_await take(std::move(*message));
-      } else {
-        taken = std::unexpected{std::move(message.error())};
-      }
-      if (taken) continue;
-      if (const auto code = close_code_for(taken.error())) {
-        co_await socket_.close(*code, taken.error().message);
-        co_return;
-      }
-      std::string text;
-      EventWriter{Form::json_frame, channel}.error(text, taken.error());
-      text.pop_back();
-      (void)co_await socket_.send(WebSocket::Kind::text, std::move(text));
+      if (!frame || !co_await handle(std::move(*frame))) co_return;
     }
   }
 
@@ -76,6 +59,28 @@ class Connection {
   }
 
  private:
+  /// Handles one frame; false: the connection is over. An idle connection does not hold the frame of this coroutine.
+  Task<bool> handle(WebSocket::Message frame) {
+    std::uint32_t channel = 0;
+    auto message = parse_frame(form_, std::move(frame), channel);
+    Result<> taken;
+    if (message) {
+      taken = co_await take(std::move(*message));
+    } else {
+      taken = std::unexpected{std::move(message.error())};
+    }
+    if (taken) co_return true;
+    if (const auto code = close_code_for(taken.error())) {
+      co_await socket_.close(*code, taken.error().message);
+      co_return false;
+    }
+    std::string text;
+    EventWriter{Form::json_frame, channel}.error(text, taken.error());
+    text.pop_back();
+    (void)co_await socket_.send(WebSocket::Kind::text, std::move(text));
+    co_return true;
+  }
+
   struct Channel {
     std::shared_ptr<sessions::Command> command;
     std::shared_ptr<SocketChannel> carrier;

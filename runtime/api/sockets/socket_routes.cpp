@@ -78,36 +78,64 @@ Task<Result<>> take(WebSocket* socket, std::shared_ptr<SocketChannel> channel, C
   co_return fail(Errc::invalid_field, "start and attach are for /v1/connect", "/type");
 }
 
-/// Handles messages until the connection is over.
-Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identity identity) {
+/// Notes that one of the tasks of a connection is over.
+struct TaskEnd {
+  /// A task has one until its end.
+  struct Mark {
+    explicit Mark(TaskEnd* ending_in) : ending{ending_in} {}
+    ~Mark() {
+      ending->is_over = true;
+      ending->changed.notify_all();
+    }
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    TaskEnd* ending;
+  };
+
+  explicit TaskEnd(Executor executor) : changed{executor} {}
+  Event changed;
+  bool is_over = false;
+  bool is_sent = false;  ///< the whole log was sent
+};
+
+/// Handles one frame; false: the connection is over.
+Task<bool> handle(WebSocket* socket, std::shared_ptr<SocketChannel> channel, const Identity* identity,
+                  WebSocket::Message frame) {
   const SocketForm form = channel->options().form;
+  // Keys that are typed get no error events: if the input is full, the terminal's bell rings.
+  const bool is_text = frame.kind == WebSocket::Kind::text;
+  const bool is_object = frame.payload.starts_with('{');
+  const bool is_typed = form == SocketForm::terminal && !is_text;
+  auto message = only_channel(form, std::move(frame));
+  Result<> taken;
+  if (message) taken = require(*identity, scope_of(*message));
+  if (message && taken) taken = co_await take(socket, channel, std::move(*message));
+  if (!message) taken = std::unexpected{std::move(message.error())};
+  if (taken) co_return true;
+  // Many clients wrongly send keys as text.
+  if (form == SocketForm::terminal && is_text && (!is_object || is_bad_frame(taken.error().code))) {
+    co_await socket->close(protocol::close_code::kUnsupported, std::string{kKeysAreBinary});
+    co_return false;
+  }
+  if (const auto code = close_code_for(taken.error())) {
+    co_await socket->close(*code, taken.error().message);
+    co_return false;
+  }
+  if (!is_typed) {
+    (void)co_await channel->send_error(taken.error());
+  } else if (taken.error().code == Errc::resource_exhausted) {
+    (void)co_await socket->send(WebSocket::Kind::binary, std::string{'\a'});
+  }
+  co_return true;
+}
+
+/// Handles messages until the connection is over. An idle connection holds only the frame of this coroutine, which is
+/// small, and not that of `handle`.
+Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, const Identity* identity, TaskEnd* ending) {
+  const TaskEnd::Mark mark{ending};
   for (;;) {
     auto frame = co_await socket->read();
-    if (!frame) co_return;
-    // Keys that are typed get no error events: if the input is full, the terminal's bell rings.
-    const bool is_text = frame->kind == WebSocket::Kind::text;
-    const bool is_object = frame->payload.starts_with('{');
-    const bool is_typed = form == SocketForm::terminal && !is_text;
-    auto message = only_channel(form, std::move(*frame));
-    Result<> taken;
-    if (message) taken = require(identity, scope_of(*message));
-    if (message && taken) taken = co_await take(socket, channel, std::move(*message));
-    if (!message) taken = std::unexpected{std::move(message.error())};
-    if (taken) continue;
-    // Many clients wrongly send keys as text.
-    if (form == SocketForm::terminal && is_text && (!is_object || is_bad_frame(taken.error().code))) {
-      co_await socket->close(protocol::close_code::kUnsupported, std::string{kKeysAreBinary});
-      co_return;
-    }
-    if (const auto code = close_code_for(taken.error())) {
-      co_await socket->close(*code, taken.error().message);
-      co_return;
-    }
-    if (!is_typed) {
-      (void)co_await channel->send_error(taken.error());
-    } else if (taken.error().code == Errc::resource_exhausted) {
-      (void)co_await socket->send(WebSocket::Kind::binary, std::string{'\a'});
-    }
+    if (!frame || !co_await handle(socket, channel, identity, std::move(*frame))) co_return;
   }
 }
 
@@ -119,9 +147,11 @@ std::string how_it_ended(const sessions::Command& command) {
   return "signal " + signal_name(status->signal.value_or(0));
 }
 
-Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attachment attachment, bool* finished) {
+Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, const Attachment* attachment,
+                TaskEnd* ending) {
+  const TaskEnd::Mark mark{ending};
   auto sent = co_await SocketChannel::send_log(channel);
-  *finished = sent.has_value();
+  ending->is_sent = sent.has_value();
   if (!sent) {
     // Tell a client that was too slow the reason: finish the close, because aborting with unread bytes would reset the
     // connection.
@@ -132,26 +162,13 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
     }
     co_return;
   }
-  if (attachment.agent.shutdown.draining()) {
+  if (attachment->agent.shutdown.draining()) {
     co_await socket->close(1001, "the agent is stopping");
-  } else if (attachment.session->closed()) {
+  } else if (attachment->session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
   } else {
     co_await socket->close(1000, how_it_ended(*channel->command()));
   }
-}
-
-/// Notes that the log was sent or the connection is over.
-struct TaskEnd {
-  explicit TaskEnd(Executor executor) : changed{executor} {}
-  Event changed;
-  bool over = false;
-};
-
-Task<> until_over(Task<> task, TaskEnd* ending) {
-  co_await std::move(task);
-  ending->over = true;
-  ending->changed.notify_all();
 }
 
 Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
@@ -161,7 +178,6 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
   TaskGroup group{attachment.agent.executor};
   auto channel =
       std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);
-  bool finished = false;
   TaskEnd ending{attachment.agent.executor};
   bool expired = false;
   const Expiry expiry{attachment.agent.executor, attachment.identity.expires, [&] {
@@ -169,13 +185,13 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
                         ending.changed.notify_all();
                       }};
   auto serve = [&](this auto) -> Task<> {
-    group.spawn("receive", until_over(receive(&socket, channel, attachment.identity), &ending));
-    group.spawn("converse", until_over(converse(&socket, channel, attachment, &finished), &ending));
-    while (!ending.over && !expired) co_await ending.changed.wait();
+    group.spawn("receive", receive(&socket, channel, &attachment.identity, &ending));
+    group.spawn("converse", converse(&socket, channel, &attachment, &ending));
+    while (!ending.is_over && !expired) co_await ending.changed.wait();
     if (expired) co_await socket.close(kClosedExpired, std::string{kExpired});
   };
   co_await finally(std::move(serve), [&] {
-    if (attachment.kill_on_disconnect && !finished) attachment.command->end(sessions::Cause::killed_by_client);
+    if (attachment.kill_on_disconnect && !ending.is_sent) attachment.command->end(sessions::Cause::killed_by_client);
     socket.abort();
     return end_tasks(&group);
   });
