@@ -80,6 +80,7 @@ std::string audit_line(const AuditSubject& who, const AuditEntry& entry) {
     if (entry.request->status != 0) value["status"] = entry.request->status;
   }
   if (!entry.detail.empty()) value["detail"] = entry.detail;
+  if (!entry.rule.empty()) value["rule"] = entry.rule;
   if (entry.carried) {
     value["sent"] = entry.carried->sent;
     value["received"] = entry.carried->received;

@@ -63,6 +63,7 @@ struct AuditEntry {
   std::uint16_t port = 0;
   std::string address = {};  ///< the address that is connected to
   std::string detail = {};
+  std::string rule = {};  ///< of a refusal: it would allow it
   std::optional<Carried> carried = {};
   std::optional<AuditRequest> request = {};
 };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "container/egress/terminate/judge_request.hpp"
+#include "protocol/http/target.hpp"
+
 namespace skiff::container::egress {
 namespace {
 
@@ -38,20 +41,37 @@ Result<Target> target_of(std::string_view wanted) {
   return fail(Errc::invalid_request, "only https:// and http:// pass; for another protocol over TLS name HOST:PORT");
 }
 
+/// The path of a URL, as a client sends it.
+std::string path_of(std::string_view url) {
+  const std::size_t scheme_end = url.find(kEndOfScheme);
+  if (scheme_end == std::string_view::npos) return "/";
+  std::string path{url.substr(std::min(url.find_first_of("/?#", scheme_end + kEndOfScheme.size()), url.size()))};
+  path.erase(std::min(path.find('#'), path.size()));
+  return path.starts_with('/') ? path : "/" + path;
+}
+
+std::optional<Refusal> judge_secret(const Secret& secret, const std::string& method, std::string_view wanted) {
+  if (method.empty()) return std::nullopt;
+  const auto path = protocol::Target::parse(path_of(wanted));
+  if (!path) return Refusal{400, "bad_target", path.error().message};
+  return judge_path(secret, method, *path);
+}
+
 }  // namespace
 
-Explanation explain(const Policy* policy, std::string_view wanted, std::string_view sandbox) {
+Explanation explain(const Policy* policy, std::string_view wanted, std::string_view sandbox, const std::string& method,
+                    std::span<const Secret> secrets) {
   auto target = target_of(wanted);
   if (!target) return {.refusal = Refusal{400, "bad_target", target.error().message}};
   Explanation made{.target = std::move(*target)};
   made.refusal = judge(policy, made.target, sandbox);
-  if (!made.refusal) {
-    made.rule = policy->rule_of(made.target.host, made.target.port, made.target.is_plain);
-    return made;
+  if (made.refusal) return made;
+  made.rule = policy->rule_of(made.target.host, made.target.port, made.target.is_plain);
+  for (const Secret& secret : secrets) {
+    if (!secret.is_for(made.target)) continue;
+    made.secret = secret.name;
+    made.refusal = judge_secret(secret, method, wanted);
   }
-  const std::string rule = rule_for(made.target);
-  // A name without a domain has no rule.
-  if (policy != nullptr && Policy::parse(std::vector{rule})) made.remedy = rule;
   return made;
 }
 

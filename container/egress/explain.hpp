@@ -1,11 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "container/egress/judge.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/terminate/secret.hpp"
 
 namespace skiff::container::egress {
 
@@ -14,11 +16,14 @@ struct Explanation {
   Target target = {};                   ///< empty if it is none
   std::string rule = {};                ///< allows it
   std::optional<Refusal> refusal = {};  ///< else why not
-  std::string remedy = {};              ///< a rule that would allow it; empty if none does
+  std::string secret = {};              ///< name of the secret that requests to this server get
 };
 
-/// Judges HOST, HOST:PORT (a tunnel for TLS, to port 443 without one), or an https:// or http:// URL, of which the
-/// server alone counts. No name is looked up, so the addresses are not judged. A policy that is null allows nothing.
-[[nodiscard]] Explanation explain(const Policy* policy, std::string_view wanted, std::string_view sandbox);
+/// Judges HOST, HOST:PORT (a tunnel for TLS, to port 443 without one), or an https:// or http:// URL. Of a URL the
+/// server alone counts, unless there is a `method` and the server gets one of the sandbox's `secrets`, whose values are
+/// not needed: then the request is judged. No name is looked up, so the addresses are not judged. A policy that is null
+/// allows nothing.
+[[nodiscard]] Explanation explain(const Policy* policy, std::string_view wanted, std::string_view sandbox,
+                                  const std::string& method = {}, std::span<const Secret> secrets = {});
 
 }  // namespace skiff::container::egress

@@ -1,32 +1,46 @@
 #include "container/egress/judge.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace skiff::container::egress {
+namespace {
 
+/// The rule that would allow this server; empty for a name without a domain, which no rule can name.
 std::string rule_for(const Target& target) {
-  if (target.is_plain) return "http://" + (target.port == kHttpPort ? target.host : target.text());
-  return target.port == kHttpsPort ? target.host : target.text();
+  std::string rule = target.text();
+  if (target.is_plain) {
+    rule = "http://" + (target.port == kHttpPort ? target.host : rule);
+  } else if (target.port == kHttpsPort) {
+    rule = target.host;
+  }
+  return Policy::parse(std::vector{rule}) ? rule : std::string{};
 }
+
+}  // namespace
 
 std::optional<Refusal> judge(const Policy* policy, const Target& target, std::string_view sandbox) {
   if (policy == nullptr) {
     return Refusal{503, "no_policy", "the policy of this sandbox cannot be read: set it again with skiff network"};
   }
   if (policy->allows(target.host, target.port, target.is_plain)) return std::nullopt;
-  const std::string remedy = std::string{"; outside of the sandbox `skiff network "}
-                                 .append(sandbox)
-                                 .append(" --egress '+")
-                                 .append(rule_for(target))
-                                 .append("'` allows it");
+  Refusal refusal{
+      .code = "not_allowed", .detail = "this sandbox may not reach " + target.host, .rule = rule_for(target)};
   if (policy->names(target.host)) {
-    return Refusal{403, "port_not_allowed",
-                   "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) +
-                       (target.is_plain ? " without TLS" : "") + remedy};
+    refusal.code = "port_not_allowed";
+    refusal.detail = "this sandbox may reach " + target.host + ", but not its port " + std::to_string(target.port) +
+                     (target.is_plain ? " without TLS" : "");
   }
-  return Refusal{403, "not_allowed", "this sandbox may not reach " + target.host + remedy};
+  if (!refusal.rule.empty()) {
+    refusal.detail.append("; outside of the sandbox `skiff network ")
+        .append(sandbox)
+        .append(" --egress '+")
+        .append(refusal.rule)
+        .append("'` allows it");
+  }
+  return refusal;
 }
 
 std::optional<Refusal> judge_addresses(std::span<const protocol::Address> addresses, const Target& target,

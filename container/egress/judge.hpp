@@ -20,10 +20,8 @@ struct Refusal {
   unsigned status = 403;  ///< of HTTP
   std::string_view code;  ///< stable, a literal: `not_allowed`
   std::string detail;     ///< for people, with what would allow it
+  std::string rule = {};  ///< would allow it; empty if none does
 };
-
-/// The rule that would allow this server.
-[[nodiscard]] std::string rule_for(const Target& target);
 
 /// Judges the server that a client asks for; nullopt: it passes. A policy that is null allows nothing.
 [[nodiscard]] std::optional<Refusal> judge(const Policy* policy, const Target& target, std::string_view sandbox);

@@ -21,7 +21,11 @@ Task<Result<protocol::Stream>> give(std::shared_ptr<protocol::Stream> connection
 
 }  // namespace
 
-protocol::Headers fields_for_server(const protocol::HttpRequest& request) {
+bool asks_for_websocket(const protocol::HttpRequest& request) {
+  return request.headers.has_token("Upgrade", "websocket");
+}
+
+protocol::Headers fields_for_server(const protocol::HttpRequest& request, bool with_websocket) {
   protocol::Headers fields =
       protocol::forwarded_request(request, {.name = kVia, .peer = {}, .scheme = {}, .prefix = {}, .first = true});
   std::vector<std::string> dropped{"Upgrade", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"};
@@ -29,7 +33,9 @@ protocol::Headers fields_for_server(const protocol::HttpRequest& request) {
     if (protocol::same_text(name.substr(0, 6), "proxy-")) dropped.emplace_back(name);
   }
   for (const std::string& name : dropped) fields.remove(name);
-  fields.set("Connection", "close");
+  const bool upgrades = with_websocket && asks_for_websocket(request) && fields.has_token("Connection", "Upgrade");
+  fields.set("Connection", upgrades ? "Upgrade" : "close");
+  if (upgrades) fields.set("Upgrade", "websocket");
   return fields;
 }
 

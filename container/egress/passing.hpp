@@ -17,8 +17,12 @@ inline constexpr std::chrono::milliseconds kNoProgress{60'000};
 /// Longest time from the end of a request to its answer.
 inline constexpr std::chrono::milliseconds kAnswer{300'000};
 
-/// The fields for the server: without those of the client's connection, and without a word about the client.
-[[nodiscard]] protocol::Headers fields_for_server(const protocol::HttpRequest& request);
+/// True for a request that asks to go on as a WebSocket.
+[[nodiscard]] bool asks_for_websocket(const protocol::HttpRequest& request);
+
+/// The fields for the server: without those of the client's connection, and without a word about the client. An upgrade
+/// passes only if `with_websocket`, and to a WebSocket.
+[[nodiscard]] protocol::Headers fields_for_server(const protocol::HttpRequest& request, bool with_websocket = false);
 
 /// Options for one request to this server, on a stream that is connected to it.
 [[nodiscard]] protocol::HttpClientOptions server_options(const Target& target, protocol::Stream connected);

@@ -205,6 +205,7 @@ void Proxy::log_refusal(Passage* passage, const Refusal& refusal) {
   AuditEntry denied = entry(*passage, verdict::kDenied);
   denied.code = refusal.code;
   denied.detail = refusal.detail;
+  denied.rule = refusal.rule;
   options_.audit->deny(denied);
   passage->id = {};
 }

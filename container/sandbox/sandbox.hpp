@@ -148,10 +148,18 @@ inline constexpr std::string_view kNoEgress = "egress by name: nothing";
 
 [[nodiscard]] bool has_egress(const Sandbox& sandbox);
 
+/// A secret that a sandbox uses and never sees, without its value.
+struct EgressSecret {
+  std::string name;
+  std::vector<std::string> hosts = {};     ///< none: the secret is missing
+  std::vector<std::string> requests = {};  ///< that get it; none: all
+};
+
 /// The egress by name of a sandbox.
 struct EgressState {
   std::vector<std::string> rules;
   bool is_unreadable = false;  ///< its proxy cannot read them, and allows nothing
+  std::vector<EgressSecret> secrets = {};
 };
 
 /// A change of its rules: all of them are replaced, or some are added and removed.

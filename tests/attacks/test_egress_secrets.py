@@ -1,5 +1,6 @@
 """Attacks from within a box on a secret that its proxy puts into requests. The outcome of each is written here."""
 
+import base64
 import json
 import os
 
@@ -9,6 +10,7 @@ import secret_origin
 from box_secrets import FOR_GIT, TO, box, get, keep, origin, say  # noqa: F401
 from boxes import skiff  # noqa: F401
 from egressing import log_of, outside, through  # noqa: F401
+from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
 
@@ -92,6 +94,69 @@ def test_a_secret_for_some_requests_is_used_for_no_other(skiff, origin):
     keep(skiff, origin)
     (said,) = say(skiff, get("/echo", method="POST"))
     assert status(said) == 200
+
+
+WEB_SOCKET = get("/ws", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==").replace("Connection: close", "Connection: Upgrade")
+
+
+def test_a_web_socket_passes_only_if_the_secret_is_for_it(skiff, origin):
+    keep(skiff, origin)
+    skiff.up("box", "--egress-secret", "git")
+    (refused,) = say(skiff, WEB_SOCKET + "hello")
+    assert status(refused) == 403 and "upgrade_not_allowed" in refused and origin.seen() == []
+    keep(skiff, origin, more=(*FOR_GIT, "--websocket", "--allow", "GET /ws"))
+    (passed,) = say(skiff, WEB_SOCKET + "hello")
+    assert status(passed) == 101 and passed.endswith("\r\n\r\nhello")
+    # Its head is masked; what it carries is not looked at.
+    assert "X-Echo: Basic ***" in passed and origin.token not in passed
+    until(lambda: [one["received"] for one in log_of(skiff)["items"] if one["verdict"] == "ended" and one["status"] == 101 and one["received"] > 5])
+    # The rules hold for it, too, and another protocol is none of it.
+    (elsewhere, other) = say(skiff, WEB_SOCKET.replace("/ws", "/echo"), WEB_SOCKET.replace("websocket", "h2c", 1))
+    assert status(elsewhere) == 403 and "request_not_allowed" in elsewhere
+    assert status(other) != 101
+    # A rule that goes cuts it.
+    skiff("cp", "-q", os.path.join(os.path.dirname(secret_origin.__file__), "box_probes/in_tls.py"), "box:/tmp/in_tls.py")
+    stays = skiff.start("exec", "box", "--", "python3", "/tmp/in_tls.py", TO, json.dumps([WEB_SOCKET]))
+    until(lambda: [one for one in log_of(skiff)["items"] if one["verdict"] == "allowed" and one.get("path") == "/ws"][1:])
+    skiff("network", "box", "--egress", f"-{TO}")
+    assert stays.wait(60) == 0
+
+
+def test_uploads_are_limited(skiff, origin):
+    keep(skiff, origin, more=(*FOR_GIT, "--upload-limit", "1000"))
+    skiff.up("box", "--egress-secret", "git")
+    chunk = "3e8\r\n" + "x" * 1000 + "\r\n"
+    small, large, chunked, many = say(
+        skiff, get("/echo", "Content-Length: 1000", method="POST") + "x" * 1000, get("/echo", "Content-Length: 1001", method="POST") + "x" * 1001,
+        get("/echo", "Transfer-Encoding: chunked", method="POST") + chunk + "0\r\n\r\n", get("/echo", "Transfer-Encoding: chunked", method="POST") + chunk * 3 + "0\r\n\r\n")
+    assert [status(one) for one in (small, large, chunked, many)] == [200, 413, 200, 413]
+    assert all("X-Skiff-Egress: upload_too_large" in one for one in (large, many))
+
+
+def test_a_placeholder_is_replaced_in_its_field_alone(skiff, origin):
+    keep(skiff, origin, more=("--placeholder", "GIT_TOKEN"))
+    keep(skiff, origin, name="other", hosts=(OTHER,), more=("--placeholder", "OTHER=other-placeholder-0123456789"))
+    skiff.up("box", "--egress-secret", "git", "--egress-secret", "other")
+    assert skiff.sh("printf %s $OTHER") == "other-placeholder-0123456789"
+    placeholder = skiff.sh("printf %s $GIT_TOKEN")
+    assert placeholder.startswith("skiff-placeholder-") and origin.token not in placeholder
+    pair = base64.b64encode(f"{secret_origin.USER}:{placeholder}".encode()).decode()
+    right, bare, bearer = say(skiff, get(f"/echo?{placeholder}", f"Authorization: Basic {pair}", f"X-Api-Key: {placeholder}"), get("/echo"),
+                              get("/echo", f"Authorization: token {placeholder}"))
+    assert [status(one) for one in (right, bare, bearer)] == [200, 401, 401]
+    # Elsewhere it stays what it is, and the secret is masked however it was sent.
+    assert f"GET /echo?{placeholder}" in right and f"X-Api-Key: {placeholder}" in right and "Authorization: Basic ***" in right
+    assert origin.token not in right and origin.seen()[2] == f"GET /echo token {origin.token}"
+    # On its way to another host it is refused, wherever it is.
+    elsewhere = say(skiff, get("/x", f"Authorization: Bearer {placeholder}", host=OTHER), get("/x", f"Authorization: Basic {pair}", host=OTHER),
+                    get(f"/{placeholder}", host=OTHER), get("/x", f"X: {placeholder}", host=OTHER), to=OTHER)
+    assert [status(one) for one in elsewhere] == [403] * 4 and all("placeholder_elsewhere" in one for one in elsewhere)
+    assert len(origin.seen()) == 3
+    # git finds no credential but the placeholder, and boxes keep it when the value changes.
+    assert skiff.sh(f"git ls-remote https://{secret_origin.USER}:$GIT_TOKEN@{TO}/git/app.git && echo fine").endswith("fine\n")
+    keep(skiff, origin, value="another-token-0123456789", more=("--placeholder", "GIT_TOKEN"))
+    assert status(say(skiff, get("/echo", f"Authorization: Basic {pair}"))[0]) == 401
+    assert json.loads((skiff.state / "skiff/egress-secrets/git.json").read_text())["placeholder"] == placeholder
 
 
 def test_only_the_right_server_gets_it(skiff, origin):

@@ -2,7 +2,8 @@
 
 FOLDER gets `ca.pem`, which signs the server on port 9443 for git.example.com and the one on 9444 for another name. Paths: /git/... is
 `git http-backend` on FOLDER/git; /echo answers with the request as it came; /field has its credential in a field; /bytes answers with
-the credential byte by byte; /gzip is encoded though nobody asked. Without the token everything is 401."""
+the credential byte by byte; /gzip is encoded though nobody asked; /ws becomes a WebSocket that gives five bytes back, with its
+credential in the head. Without the token everything is 401."""
 
 import base64
 import gzip
@@ -76,6 +77,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.git(body)
         if self.path.startswith("/field"):
             return self.answer(200, b"", X_Echo=given, X_Token=f"<{self.token}>")
+        if self.path.startswith("/ws"):
+            return self.web_socket(given)
         if self.path.startswith("/gzip"):
             return self.answer(200, gzip.compress(given.encode()), Content_Encoding="gzip")
         if self.path.startswith("/bytes"):
@@ -90,6 +93,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(200, f"{self.command} {self.path}\n{head}token {self.token}\n".encode() + body)
 
     do_GET = do_POST = do_PUT = serve
+
+    def web_socket(self, given):
+        assert self.headers["Upgrade"] == "websocket" and self.headers["Connection"] == "Upgrade"
+        self.send_response(101)
+        for name, value in ("Upgrade", "websocket"), ("Connection", "Upgrade"), ("X-Echo", given):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(self.rfile.read(5))
+        self.close_connection = True
 
     def git(self, body):
         path, _, query = self.path.partition("?")

@@ -465,7 +465,7 @@ Task<Result<EgressState>> BoxDriver::set_egress(std::string name, EgressChange c
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records().lock_file(), name, kRecordPatience));
   SKIFF_CO_TRY(auto record, records().load(name));
   SKIFF_CO_TRY(record, co_await box::change_egress(record, &records(), std::move(change)));
-  co_return EgressState{.rules = record.egress};
+  co_return EgressState{.rules = record.egress, .secrets = box::secrets_of(record, state().path())};
 }
 
 Task<Result<std::string>> BoxDriver::egress_log(std::string name) {

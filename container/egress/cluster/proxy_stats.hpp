@@ -41,7 +41,7 @@ class ProxyStats {
   [[nodiscard]] static bool knows(std::string_view code);
 
  private:
-  static constexpr std::size_t kSeries = 32;
+  static constexpr std::size_t kSeries = 40;
   /// Bytes to servers, and from them.
   using Bytes = std::array<std::uint64_t, 2>;
   /// The arguments must outlive the table.

@@ -25,6 +25,9 @@ constexpr std::size_t kMostHosts = 32;
 constexpr std::size_t kMostRequests = 100;
 /// A shorter one would be masked where a server means something else.
 constexpr std::size_t kShortest = 8;
+/// A shorter placeholder could be found where nobody means it.
+constexpr std::size_t kShortestPlaceholder = 16;
+constexpr std::size_t kLongestPlaceholder = 256;
 constexpr std::size_t kLongest = 4096;
 constexpr std::string_view kPlace = "{}";
 constexpr std::string_view kEnding = ".json";
@@ -35,6 +38,12 @@ constexpr std::array kFraming = std::to_array<std::string_view>(
 
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool is_variable(std::string_view name) {
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 Result<> check_hosts(const std::vector<std::string>& hosts) {
@@ -53,11 +62,7 @@ Result<> check_hosts(const std::vector<std::string>& hosts) {
   return {};
 }
 
-}  // namespace
-
-Result<> Secret::check() const {
-  SKIFF_TRY_VOID(check_name(name));
-  SKIFF_TRY_VOID(check_hosts(hosts));
+Result<> check_field(const std::string& header, const std::string& format) {
   const bool is_framing =
       std::ranges::any_of(kFraming, [&](std::string_view one) { return protocol::same_text(one, header); });
   if (!protocol::is_token(header) || is_framing) {
@@ -69,6 +74,31 @@ Result<> Secret::check() const {
   if (!format.empty() && (!is_whole || !protocol::is_field_value(format))) {
     return fail(Errc::invalid_field, "--header: expected {} once, in the place of the secret", "--header");
   }
+  return {};
+}
+
+Result<> check_placeholder(const Secret& secret) {
+  const auto refuse = [](const std::string& what) {
+    return fail(Errc::invalid_field, "--placeholder: " + what, "--placeholder");
+  };
+  const std::string& text = secret.placeholder;
+  if (!is_variable(secret.variable)) {
+    return refuse("expected VARIABLE or VARIABLE=TEXT, with a variable's name of letters, digits and _");
+  }
+  if (text.size() < kShortestPlaceholder || text.size() > kLongestPlaceholder || !is_visible(text)) {
+    return refuse("expected a text of " + std::to_string(kShortestPlaceholder) + " to " +
+                  std::to_string(kLongestPlaceholder) + " visible ASCII characters");
+  }
+  if (secret.value.contains(text) || text.contains(secret.value)) return refuse("it has the secret, or is in it");
+  return {};
+}
+
+}  // namespace
+
+Result<> Secret::check() const {
+  SKIFF_TRY_VOID(check_name(name));
+  SKIFF_TRY_VOID(check_hosts(hosts));
+  SKIFF_TRY_VOID(check_field(header, format));
   if (!is_visible(user) || user.contains(':')) {
     return fail(Errc::invalid_field, "--basic: a user name has no colon and no blanks", "--basic");
   }
@@ -82,7 +112,8 @@ Result<> Secret::check() const {
                     " visible ASCII characters in one line on stdin",
                 "stdin");
   }
-  return {};
+  if (!replaces && variable.empty() && placeholder.empty()) return {};
+  return check_placeholder(*this);
 }
 
 bool Secret::is_for(const Target& target) const {
@@ -106,7 +137,7 @@ std::string Secret::injected() const {
 
 std::vector<std::string> Secret::traces() const {
   std::vector<std::string> all{value};
-  if (format.empty()) {
+  if (!replaces && format.empty()) {
     // An echo may lack the padding.
     std::string pair = protocol::encode_base64(user + ":" + value);
     pair.erase(pair.find_last_not_of('=') + 1);

@@ -52,6 +52,10 @@ Result<std::map<std::string, std::string>> names_by_target(const SecretStore& st
 Result<std::unique_ptr<Terminator>> Terminator::create(SecretStore store, const std::vector<std::string>& names) {
   std::unique_ptr<Terminator> made{new Terminator{std::move(store)}};
   SKIFF_TRY(made->names_, names_by_target(made->store_, names));
+  for (const auto& [target, name] : made->names_) {
+    SKIFF_TRY(const auto secret, made->store_.get(name));
+    if (!secret.placeholder.empty()) made->placeholders_.emplace(name, secret.placeholder);
+  }
   std::set<std::string> hosts;
   for (const auto& [target, name] : made->names_) hosts.insert(target.substr(0, target.rfind(':')));
   SKIFF_TRY(made->authority_, Authority::create({hosts.begin(), hosts.end()}));
@@ -88,6 +92,16 @@ Result<std::vector<std::string>> rules_of_secrets(const SecretStore& store, cons
   std::vector<std::string> rules;
   for (const auto& [target, name] : found) rules.push_back(target);
   return rules;
+}
+
+Result<std::map<std::string, std::string>> variables_of_secrets(const SecretStore& store,
+                                                                const std::vector<std::string>& names) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& name : names) {
+    SKIFF_TRY(const auto secret, store.get(name));
+    if (!secret.variable.empty()) variables.emplace(secret.variable, secret.placeholder);
+  }
+  return variables;
 }
 
 }  // namespace skiff::container::egress

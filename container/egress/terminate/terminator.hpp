@@ -29,6 +29,8 @@ class Terminator {
   [[nodiscard]] Result<std::shared_ptr<protocol::TlsContext>> server(const Target& target);
   /// The secret for this host, as it is now. Errors: those of `SecretStore::get`; `not_found` if it is for others now.
   [[nodiscard]] Result<Secret> secret(const Target& target) const;
+  /// The placeholder of each secret that had one at the beginning, by its name.
+  [[nodiscard]] const std::map<std::string, std::string>& placeholders() const noexcept { return placeholders_; }
   /// The context for the side of the server.
   [[nodiscard]] Result<std::shared_ptr<protocol::TlsContext>> client(const Secret& secret);
 
@@ -43,6 +45,7 @@ class Terminator {
 
   SecretStore store_;
   std::map<std::string, std::string> names_;  ///< the secret by HOST:PORT
+  std::map<std::string, std::string> placeholders_;
   std::unique_ptr<Authority> authority_;
   std::map<std::string, Trust> trusted_;  ///< by the secret
 };
@@ -50,5 +53,8 @@ class Terminator {
 /// Returns the rules of hosts that these secrets are for, with the errors of `Terminator::create`.
 [[nodiscard]] Result<std::vector<std::string>> rules_of_secrets(const SecretStore& store,
                                                                 const std::vector<std::string>& names);
+/// Returns the variables of commands that have a placeholder.
+[[nodiscard]] Result<std::map<std::string, std::string>> variables_of_secrets(const SecretStore& store,
+                                                                              const std::vector<std::string>& names);
 
 }  // namespace skiff::container::egress

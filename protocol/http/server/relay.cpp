@@ -201,6 +201,7 @@ Task<Result<std::string_view>> read_answer(Relay* relay, Block* block) {
 Task<bool> send_body(Relay* relay) {
   Block block{relay};
   Turn turn{relay->http.executor()};
+  std::uint64_t left = relay->options.most_of_body;
   for (;;) {
     auto bytes = co_await read_request(&relay->http, &block);
     if (!bytes) {
@@ -208,6 +209,11 @@ Task<bool> send_body(Relay* relay) {
       co_return false;
     }
     if (bytes->empty()) break;
+    if (bytes->size() > left) {
+      relay->give_up({Errc::payload_too_large, "the request's body is larger than allowed"});
+      co_return false;
+    }
+    left -= bytes->size();
     const std::array<std::string_view, 1> parts{*bytes};
     const SteadyTime began = std::chrono::steady_clock::now();
     auto sent = co_await relay->server.write(parts);

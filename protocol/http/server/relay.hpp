@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -57,6 +59,8 @@ struct RelayOptions {
   std::chrono::milliseconds answer_time{60'000};
   /// How long either side may be silent before it is probed (Stream::probe_peer).
   std::chrono::seconds probe_idle{15};
+  /// Most bytes of the request's body: with a further one the relay fails with `payload_too_large`.
+  std::uint64_t most_of_body = std::numeric_limits<std::uint64_t>::max();
   /// The end of the client's permission, and with it of the response.
   std::optional<WallTime> ends = {};
   /// Blocks for fast bodies with fast receivers; null: blocks of 64 KiB. It must outlive the relay.

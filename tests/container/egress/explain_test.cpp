@@ -1,6 +1,7 @@
 #include "container/egress/explain.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,13 +27,13 @@ TEST(Explain, NamesTheCodeAndTheRuleThatWouldAllowIt) {
   const auto other = explained("evil.org");
   ASSERT_TRUE(other.refusal);
   EXPECT_EQ(other.refusal->code, "not_allowed");
-  EXPECT_EQ(other.remedy, "evil.org");
+  EXPECT_EQ(other.refusal->rule, "evil.org");
   const auto plain = explained("http://pypi.org/");
   ASSERT_TRUE(plain.refusal);
   EXPECT_EQ(plain.refusal->code, "port_not_allowed");
-  EXPECT_EQ(plain.remedy, "http://pypi.org");
+  EXPECT_EQ(plain.refusal->rule, "http://pypi.org");
   EXPECT_EQ(explained("example.com:8443").refusal->code, "not_allowed");
-  EXPECT_EQ(explained("localhost").remedy, "") << "no rule can name it";
+  EXPECT_EQ(explained("localhost").refusal->rule, "") << "no rule can name it";
 }
 
 TEST(Explain, TakesNoTargetThatTwoReadersReadDifferently) {
@@ -63,7 +64,7 @@ TEST(Explain, TakesNoTargetThatTwoReadersReadDifferently) {
     const auto found = explained(wanted);
     ASSERT_TRUE(found.refusal) << wanted;
     EXPECT_EQ(found.refusal->code, "bad_target") << wanted;
-    EXPECT_TRUE(found.rule.empty() && found.remedy.empty()) << wanted;
+    EXPECT_TRUE(found.rule.empty() && found.refusal->rule.empty()) << wanted;
   }
 }
 
@@ -71,6 +72,26 @@ TEST(Explain, AllowsNothingWithoutAPolicy) {
   const auto found = explain(nullptr, "pypi.org", "box");
   ASSERT_TRUE(found.refusal);
   EXPECT_EQ(found.refusal->code, "no_policy");
+}
+
+TEST(Explain, JudgesARequestThatGetsASecret) {
+  const Policy policy = Policy::parse(std::vector<std::string>{"github.com", "pypi.org"}).value();
+  const std::vector<Secret> secrets{{.name = "git",
+                                     .hosts = {"github.com"},
+                                     .header = {},
+                                     .requests = {"POST /acme/app.git/git-upload-pack"},
+                                     .value = {}}};
+  const auto asked = [&](const std::string& method, const std::string& wanted) {
+    const auto found = explain(&policy, wanted, "box", method, secrets);
+    return std::pair{found.secret, found.refusal ? std::string{found.refusal->code} : std::string{}};
+  };
+  EXPECT_EQ(asked("", "github.com"), (std::pair<std::string, std::string>{"git", ""}));
+  EXPECT_EQ(asked("POST", "https://github.com/acme/app.git/git-upload-pack?x#y"),
+            (std::pair<std::string, std::string>{"git", ""}));
+  EXPECT_EQ(asked("POST", "https://github.com/acme/app.git/git-receive-pack").second, "request_not_allowed");
+  EXPECT_EQ(asked("GET", "github.com").second, "request_not_allowed");
+  EXPECT_EQ(asked("POST", "https://github.com/acme/../x").second, "bad_path");
+  EXPECT_EQ(asked("POST", "https://pypi.org/x"), (std::pair<std::string, std::string>{"", ""}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "container/cli/context.hpp"
 #include "container/egress/explain.hpp"
 #include "container/egress/policy.hpp"
+#include "protocol/http/parser.hpp"
 
 namespace skiff::container {
 namespace {
@@ -17,17 +18,30 @@ constexpr const char* kAddresses =
     "Its addresses are judged when a command connects: all must be public, else it is refused with private_address. "
     "They have not been looked up now.";
 
+constexpr const char* kUnseen = "Its methods and paths are not seen: it gets no secret.\n";
+
 class EgressExplain final : public Invocation {
  public:
   std::vector<Setting> rows() override { return {}; }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& name = arguments.words.at(0);
-    const std::string& wanted = arguments.words.at(1);
+    const std::string& wanted = arguments.words.back();
+    if (arguments.words.size() > 3) {
+      co_return fail(Errc::invalid_field, "expected one TARGET, or METHOD and TARGET", "TARGET");
+    }
+    const std::string method = arguments.words.size() > 2 ? arguments.words.at(1) : "";
+    if (!method.empty() && !protocol::is_token(method)) {
+      co_return fail(Errc::invalid_field, "METHOD: expected one as GET or POST", "METHOD");
+    }
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     SKIFF_CO_TRY(const auto state, co_await driver->set_egress(name, {}));
     SKIFF_CO_TRY(const auto policy, egress::Policy::parse(state.rules));
-    const auto found = egress::explain(state.is_unreadable ? nullptr : &policy, wanted, name);
+    std::vector<egress::Secret> secrets;
+    for (const EgressSecret& one : state.secrets) {
+      secrets.push_back({.name = one.name, .hosts = one.hosts, .header = {}, .requests = one.requests, .value = {}});
+    }
+    const auto found = egress::explain(state.is_unreadable ? nullptr : &policy, wanted, name, method, secrets);
     nlohmann::ordered_json value{{"name", name}, {"wanted", wanted}};
     std::string text;
     if (!found.target.host.empty()) {
@@ -43,9 +57,15 @@ class EgressExplain final : public Invocation {
       value["verdict"] = "allowed";
       value["rule"] = found.rule;
       value["addresses"] = "not looked up";
-      text = wanted + " is allowed by the rule " + found.rule + "\n" + kAddresses + "\n";
+      text = wanted + " is allowed by the rule " + found.rule + "\n";
+      if (!found.secret.empty()) text += "Its requests get the secret " + found.secret + "\n";
+      if (!method.empty() && found.secret.empty()) text += kUnseen;
+      text += std::string{kAddresses} + "\n";
     }
-    if (!found.remedy.empty()) value["remedy"] = "skiff network " + name + " --egress '+" + found.remedy + "'";
+    if (!found.secret.empty()) value["secret"] = found.secret;
+    if (found.refusal && !found.refusal->rule.empty()) {
+      value["remedy"] = "skiff network " + name + " --egress '+" + found.refusal->rule + "'";
+    }
     const std::string verdict = value["verdict"].get<std::string>() + "\n";
     SKIFF_CO_TRY_VOID(context.show(value, text, verdict));
     co_return found.refusal ? 1 : 0;
@@ -55,18 +75,23 @@ class EgressExplain final : public Invocation {
 }  // namespace
 
 Command egress_explain_command() {
-  return {.name = "egress explain",
-          .group = "Sandboxes",
-          .summary = "say which rule lets a sandbox reach a server, or why none does",
-          .text =
-              "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
-              "requests without TLS. Nothing is connected and no name is looked up, so the addresses are not judged.\n"
-              "Exit status: 0 allowed, 1 refused.\n"
-              "\n"
-              "  skiff egress explain demo pypi.org\n"
-              "  skiff egress explain demo http://deb.debian.org/debian/",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TARGET"}},
-          .make = &create_invocation<EgressExplain>};
+  return {
+      .name = "egress explain",
+      .group = "Sandboxes",
+      .summary = "say which rule lets a sandbox reach a server, or why none does",
+      .text =
+          "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
+          "requests without TLS. With METHOD before it the request is judged, if the host gets a secret: for other "
+          "hosts the\n"
+          "proxy sees neither method nor path. Nothing is connected and no name is looked up, so the addresses are not "
+          "judged.\n"
+          "Exit status: 0 allowed, 1 refused.\n"
+          "\n"
+          "  skiff egress explain demo pypi.org\n"
+          "  skiff egress explain demo http://deb.debian.org/debian/\n"
+          "  skiff egress explain demo POST https://github.com/acme/app.git/git-receive-pack",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TARGET", .repeated = true}},
+      .make = &create_invocation<EgressExplain>};
 }
 
 }  // namespace skiff::container

@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/id.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
@@ -50,7 +52,8 @@ class SecretSet final : public Invocation {
         {.flag = "header",
          .target = setting::Text{&header_},
          .value = "'NAME: VALUE'",
-         .help = "Field that each request gets, with {} in the place of the secret.",
+         .help = "Field that each request gets, with {} in the place of the secret. With --placeholder the name alone: "
+                 "the field in which the placeholder is replaced.",
          .shown_default = "Authorization: Bearer {}"},
         {.flag = "basic",
          .target = setting::Text{&user_},
@@ -63,6 +66,19 @@ class SecretSet final : public Invocation {
          .help = "Requests that get the secret, and no others pass: 'GET /repos/acme/**'. * is any method, or one part "
                  "of a path; ** at the end is all that is below.",
          .shown_default = "all"},
+        {.flag = "upload-limit",
+         .target = setting::Size{&upload_limit_},
+         .help = "Most bytes of a request's body; 0: any number."},
+        {.flag = "websocket",
+         .target = setting::Switch{&websocket_},
+         .help = "WebSockets pass, too. What they carry is not looked at."},
+        {.flag = "placeholder",
+         .target = setting::Text{&placeholder_},
+         .value = "VARIABLE[=TEXT]",
+         .help = "Variable of commands with a text that stands for the secret. The proxy replaces it in the field "
+                 "`Authorization`, or in that of --header NAME; with --basic or {} in --header every request gets the "
+                 "secret, and the text is for programs that insist on one.",
+         .shown_default = "a new text"},
         {.flag = "ca-file",
          .target = setting::Text{&ca_file_},
          .value = "FILE",
@@ -73,7 +89,9 @@ class SecretSet final : public Invocation {
     SKIFF_CO_TRY(auto secret, described(arguments.words.at(0)));
     SKIFF_CO_TRY(secret.value, read_value());
     SKIFF_CO_TRY(const auto state, StateDirectory::open({}));
-    auto kept = egress::SecretStore{state.path()}.set(secret);
+    const egress::SecretStore store{state.path()};
+    if (!placeholder_.empty()) place(store, secret);
+    auto kept = store.set(secret);
     wipe(secret.value);
     SKIFF_CO_TRY_VOID(std::move(kept));
     const nlohmann::json value{{"name", secret.name}, {"hosts", secret.hosts}};
@@ -86,6 +104,13 @@ class SecretSet final : public Invocation {
     egress::Secret secret{
         .name = std::move(name), .hosts = hosts_, .header = "Authorization", .format = "Bearer {}", .value = {}};
     secret.requests = requests_;
+    secret.upload_limit = upload_limit_;
+    secret.websocket = websocket_;
+    secret.replaces = !placeholder_.empty() && user_.empty() && !header_.contains(": ");
+    if (secret.replaces) {
+      if (!header_.empty()) secret.header = header_;
+      secret.format = {};
+    }
     if (!user_.empty() && !header_.empty()) {
       return fail(Errc::invalid_field, "--basic sets a field of its own: omit --header", "--basic");
     }
@@ -93,7 +118,7 @@ class SecretSet final : public Invocation {
       secret.user = user_;
       secret.format = {};
     }
-    if (!header_.empty()) {
+    if (!header_.empty() && !secret.replaces) {
       const std::size_t colon = header_.find(": ");
       if (colon == std::string::npos) {
         return fail(Errc::invalid_field, "--header: expected 'NAME: VALUE'", "--header");
@@ -109,10 +134,26 @@ class SecretSet final : public Invocation {
     return secret;
   }
 
+  /// Boxes that exist have the text of the secret that is replaced.
+  void place(const egress::SecretStore& store, egress::Secret& secret) const {
+    const std::size_t equals = placeholder_.find('=');
+    secret.variable = placeholder_.substr(0, equals);
+    if (equals != std::string::npos) {
+      secret.placeholder = placeholder_.substr(equals + 1);
+    } else if (const auto before = store.get(secret.name); before && before->variable == secret.variable) {
+      secret.placeholder = before->placeholder;
+    } else {
+      secret.placeholder = new_id("skiff-placeholder-");
+    }
+  }
+
   std::vector<std::string> hosts_;
   std::string header_;
   std::string user_;
   std::vector<std::string> requests_;
+  std::uint64_t upload_limit_ = 0;
+  bool websocket_ = false;
+  std::string placeholder_;
   std::string ca_file_;
 };
 
@@ -131,7 +172,7 @@ Command secret_set_command() {
           "  skiff secret set github --host github.com --basic x-access-token < token\n"
           "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
           "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
-          "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' < key",
+          "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' --placeholder API_KEY < key",
       .words = {{.name = "NAME"}},
       .make = &create_invocation<SecretSet>};
 }

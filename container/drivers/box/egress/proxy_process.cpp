@@ -47,6 +47,7 @@ Result<> create_certificates(const std::filesystem::path& directory) {
 Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state, HostRecord& record) {
   SKIFF_TRY(auto rules, egress::rules_of_secrets(egress::SecretStore{state}, spec.egress_secrets));
   rules.insert(rules.end(), spec.egress.begin(), spec.egress.end());
+  SKIFF_TRY(auto variables, egress::variables_of_secrets(egress::SecretStore{state}, spec.egress_secrets));
   if (!spec.has_egress() && rules.empty()) return {};
   if (!record.network.empty()) {
     return fail(Errc::invalid_field, "--egress names all that the box may reach: omit --network open", "--egress");
@@ -55,6 +56,8 @@ Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state
   record.egress = policy.rules();
   record.egress_secrets = spec.egress_secrets;
   record.is_fenced = true;
+  // A variable that the user has set stays.
+  record.env.merge(variables);
   return {};
 }
 
@@ -150,6 +153,20 @@ Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* rec
   SKIFF_CO_TRY_VOID(records->save(record));
   if (runs) SKIFF_CO_TRY_VOID(co_await reload_egress(record, directory));
   co_return record;
+}
+
+std::vector<EgressSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state) {
+  std::vector<EgressSecret> all;
+  for (const std::string& name : record.egress_secrets) {
+    EgressSecret one{.name = name};
+    if (auto found = egress::SecretStore{state}.get(name)) {
+      one.hosts = std::move(found->hosts);
+      one.requests = std::move(found->requests);
+      wipe(found->value);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::string egress_text(const HostRecord& record, bool runs) {

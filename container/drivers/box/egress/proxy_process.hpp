@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/async/task.hpp"
 #include "base/error.hpp"
@@ -44,6 +45,9 @@ struct EgressSockets {
 /// answer; the rules are those of the next start then.
 [[nodiscard]] Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* records,
                                                      EgressChange change);
+
+/// The secrets of a box, without their values.
+[[nodiscard]] std::vector<EgressSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state);
 
 /// The rules of a box for people.
 [[nodiscard]] std::string egress_text(const HostRecord& record, bool runs);

@@ -74,6 +74,20 @@ TEST(Secret, IsRefusedIfItIsNone) {
     EXPECT_EQ(field([&](Secret& one) { one.format = format; }), "--header") << format;
   }
   EXPECT_EQ(field([](Secret& one) { one.user = "a:b"; }), "--basic");
+  const auto placed = [&](const std::string& variable, const std::string& text) {
+    return field([&](Secret& one) {
+      one.variable = variable;
+      one.placeholder = text;
+    });
+  };
+  EXPECT_EQ(placed("API_KEY", "a-placeholder-of-it"), "");
+  for (const char* const variable : {"", "1A", "A-B", "A=B"}) {
+    EXPECT_EQ(placed(variable, "a-placeholder-of-it"), "--placeholder") << variable;
+  }
+  for (const char* const text : {"", "short", "with blanks and blanks", "a-placeholder-0123456789"}) {
+    EXPECT_EQ(placed("API_KEY", text), "--placeholder") << text;
+  }
+  EXPECT_EQ(field([](Secret& one) { one.replaces = true; }), "--placeholder");
   for (const std::string& value : {std::string{"short"}, std::string{"two words"}, std::string(5000, 'x')}) {
     EXPECT_EQ(field([&](Secret& one) { one.value = value; }), "stdin") << value;
   }
