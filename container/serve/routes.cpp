@@ -4,6 +4,7 @@
 #include "container/serve/api/bodies.hpp"
 #include "container/serve/api/event_routes.hpp"
 #include "container/serve/api/list_stream.hpp"
+#include "container/serve/api/network_log.hpp"
 #include "container/serve/api/routes.hpp"
 #include "container/serve/e2b/routes.hpp"
 #include "container/serve/route.hpp"
@@ -147,6 +148,25 @@ void describe_new_network(ApiOperation& operation) {
   describe_network(operation);
 }
 
+void describe_network_change(ApiOperation& operation) {
+  operation.description = "Of several changes at the same time none is lost. A name that is removed must be there.";
+  operation.request = {body_of_type<own::NetworkChange>()};
+  describe_network(operation);
+}
+
+void describe_network_log(ApiOperation& operation) {
+  operation.description =
+      "Events `line`, each with a JSON object as `skiff egress log` has it: first the newest ones, at most a MiB, and "
+      "then "
+      "each new one, until the sandbox is removed. The verdict `missing` says that lines were left out. `error`, a "
+      "problem, is the last event: the log cannot be read, the key has ended, or this server stops.";
+  operation.responses = {
+      {.status = 200,
+       .description = "A stream of events",
+       .bodies = {{.content_type = std::string{protocol::kEventStreamType}, .schema = {.json = "{}"}}}}};
+  operation.problems = {404, 501};
+}
+
 void describe_stop(ApiOperation& operation) {
   operation.request = {body_of_type<own::StopSandbox>()};
   operation.request_required = false;
@@ -231,6 +251,8 @@ constexpr Route kRoutes[] = {
     row(kOwn, "POST",   "/v1/sandboxes/{id}/extend",      create, kJson, &own::extend,         &describe_extend,   "Renew the lease of a sandbox"),
     row(kOwn, "GET",    "/v1/sandboxes/{id}/network",     use,    kNone, &own::show_network,   &describe_network,  "Show the names that a sandbox with egress by name may reach"),
     row(kOwn, "PUT",    "/v1/sandboxes/{id}/network",     create, kJson, &own::set_network,    &describe_new_network, "Replace the names that a sandbox with egress by name may reach"),
+    row(kOwn, "PATCH",  "/v1/sandboxes/{id}/network",     create, kJson, &own::change_network, &describe_network_change, "Add names that a sandbox with egress by name may reach, or remove some"),
+    row(kOwn, "GET",    "/v1/sandboxes/{id}/network/log", use,    kNone, &own::stream_network_log, &describe_network_log, "Stream what a sandbox with egress by name has reached, and what was refused, as server-sent events"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/tokens",      use,    kJson, &own::create_token,     &describe_token,    "Create a token for the agent of a sandbox"),
     row(kOwn, "POST",   "/v1/sandboxes/{id}/previews",    use,    kJson, &own::create_preview,   &describe_preview,  "Create a link that opens a port of the sandbox in a browser"),
     row(kOwn, "GET",    "/v1/pools",                      use,    kNone, &own::list_pools,     &describe_pools,    "List pools of prestarted sandboxes"),

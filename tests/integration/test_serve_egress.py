@@ -109,6 +109,77 @@ def test_of_two_changes_at_once_one_holds_as_a_whole(skiff, outside, serving):
     assert serving.rules() in [sorted(one) for one in sets]
 
 
+def test_names_are_added_and_removed_and_none_is_lost(skiff, outside, serving):
+    assert serving("POST", "/v1/sandboxes", {"name": "box", "egress": ["pypi.org"]})[0] == 201
+    keep_user(skiff)
+    names = [f"a{number}.example.com" for number in range(8)]
+    threads = [threading.Thread(target=serving, args=("PATCH", "/v1/sandboxes/box/network", {"add": [name]})) for name in names]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert serving.rules() == [*names, "pypi.org"]
+    assert serving("PATCH", "/v1/sandboxes/box/network", {"add": ["evil.org"], "remove": names}) == (200, {"egress": ["evil.org", "pypi.org"]})
+    assert codes(skiff, "evil.org:443", "a1.example.com:443") == [200, "not_allowed"]
+    assert serving("PATCH", "/v1/sandboxes/box/network", {}) == (200, {"egress": ["evil.org", "pypi.org"]})
+    for wrong in ({"add": ["localhost"]}, {"add": ["b.org"], "remove": ["c.org"]}, {"remove": "evil.org"}, {"add": ["b.org"], "rules": []}):
+        assert serving("PATCH", "/v1/sandboxes/box/network", wrong)[0] in (400, 422), wrong
+    assert serving.rules() == ["evil.org", "pypi.org"]
+    use, other = (skiff("key", "create", *words)[0].strip() for words in (("use", "--scope", "use"), ("other", "--tenant", "other")))
+    assert [serving("PATCH", "/v1/sandboxes/box/network", {"add": ["b.org"]}, key)[0] for key in (use, other)] == [403, 404]
+
+
+class FollowedLog:
+    """An open stream of a sandbox's network log."""
+
+    def __init__(self, serving, key=None, name="box"):
+        self.process = subprocess.Popen([*serving.words, "curl", "-sSN", "-m", "120", "-H", f"X-API-Key: {key or serving.key}",
+                                         urllib.parse.urljoin(serving.server.url, f"/v1/sandboxes/{name}/network/log")], stdout=subprocess.PIPE, text=True)
+
+    def events(self):
+        """Each event and its data, until the server ends the stream."""
+        event = ""
+        for line in self.process.stdout:
+            name, _, value = line.rstrip("\n").partition(": ")
+            if name == "event":
+                event = value
+            elif name == "data":
+                yield event, json.loads(value)
+        assert self.process.wait(60) == 0
+
+
+def test_the_log_is_followed_until_the_sandbox_is_removed(skiff, outside, serving):
+    assert serving("POST", "/v1/sandboxes", {"name": "box", "egress": ["pypi.org"]})[0] == 201
+    keep_user(skiff)
+    assert codes(skiff, "pypi.org:443", "evil.org:8443") == [200, "not_allowed"]
+    log = FollowedLog(serving).events()
+    first = [next(log) for _ in range(3)]
+    assert {event for event, _ in first} == {"line"}
+    assert sorted((one["verdict"], one["host"], one.get("rule")) for _, one in first) == [
+        ("allowed", "pypi.org", None), ("denied", "evil.org", "evil.org:8443"), ("ended", "pypi.org", None)]
+    assert codes(skiff, "other.org:443") == ["not_allowed"]
+    assert next(log)[1]["host"] == "other.org"
+    assert serving("DELETE", "/v1/sandboxes/box")[0] == 204
+    assert list(log) == []
+
+
+def test_a_log_ends_with_its_key_and_is_nobody_elses(skiff, outside, serving):
+    assert serving("POST", "/v1/sandboxes", {"name": "box", "egress": []})[0] == 201
+    keep_user(skiff)
+    assert serving("POST", "/v1/sandboxes", {"name": "bare"})[0] == 201
+    keep_user(skiff, "bare")
+    assert serving("GET", "/v1/sandboxes/bare/network/log")[1]["code"] == "not_supported"
+    assert serving("GET", "/v1/sandboxes/none/network/log")[0] == 404
+    use, other = (skiff("key", "create", *words)[0].strip() for words in (("use", "--scope", "use"), ("other", "--tenant", "other")))
+    assert serving("GET", "/v1/sandboxes/box/network/log", key=other)[0] == 404
+    assert codes(skiff, "evil.org:443") == ["not_allowed"]
+    log = FollowedLog(serving, use).events()
+    assert next(log)[1]["host"] == "evil.org"
+    skiff("key", "rm", "use")
+    event, problem = next(log)
+    assert (event, problem["code"]) == ("error", "unauthenticated") and list(log) == []
+
+
 def test_what_harbor_sends(skiff, outside, serving):
     """Its three bodies: some hosts, nothing, everything."""
     status, made = serving("POST", "/v2/sandboxes", {"network": {"allowOut": ["pypi.org", "*.wild.example.com"], "denyOut": [ALL]}, "timeout": 600})

@@ -152,6 +152,7 @@ ROUTES = {
     "GET /v1/sandboxes/{id}/events": "use", "DELETE /v1/sandboxes/{id}": "create", "POST /v1/sandboxes/{id}/stop": "create",
     "POST /v1/sandboxes/{id}/start": "create", "POST /v1/sandboxes/{id}/extend": "create", "POST /v1/sandboxes/{id}/tokens": "use",
     "GET /v1/sandboxes/{id}/network": "use", "PUT /v1/sandboxes/{id}/network": "create",
+    "PATCH /v1/sandboxes/{id}/network": "create", "GET /v1/sandboxes/{id}/network/log": "use",
     "POST /v1/sandboxes/{id}/previews": "use", "GET /v1/pools": "use", "GET /v1/pools/{id}": "use",
     "POST /sandboxes": "create", "POST /v2/sandboxes": "create", "GET /sandboxes": "use", "GET /v2/sandboxes": "use",
     "GET /sandboxes/{id}": "use", "DELETE /sandboxes/{id}": "create", "POST /sandboxes/{id}/timeout": "create",
@@ -179,7 +180,7 @@ def test_each_route_is_for_its_scope_alone(serving):
     until(lambda: server.request("GET", "/v1/me", key=removed).status == 401)
     for route, scope in ROUTES.items():
         method, path = route.split()
-        body = {} if method in ("POST", "PUT") else None
+        body = {} if method in ("POST", "PUT", "PATCH") else None
         at = path.replace("{id}", "box")
         if scope is None:
             assert server.request(method, at, body).status == 200, route

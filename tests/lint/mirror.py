@@ -130,6 +130,8 @@ TESTED_ELSEWHERE = {
     "container/serve/fleet/fleet_egress.cpp": "tests/integration/test_serve_egress.py",
     "container/serve/fleet/fleet_pools.cpp": "tests/container/serve/fleet/fleet_test.cpp",
     "container/serve/fleet/followers.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
+    "container/serve/api/network_log.cpp": "tests/integration/test_serve_egress.py drives it through the real binaries",
+    "container/serve/api/reader_right.cpp": "tests/integration/test_serve_events.py and test_serve_egress.py drive it through the real binaries",
     "container/serve/api/routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/server.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/service.cpp": "tests/integration/test_serve.py drives it through the real binaries",

@@ -112,6 +112,18 @@ struct NetworkView {
       "egress", &NetworkView::egress, "Names that the sandbox may reach, and nothing else", {.max_items = kMostRules})};
 };
 
+struct NetworkChange {
+  static constexpr std::string_view kSchemaName = "NetworkChange";
+  std::vector<std::string> add = {};
+  std::vector<std::string> remove = {};
+
+  static constexpr auto fields =
+      std::tuple{protocol::field("add", &NetworkChange::add, "Names that it may reach, too",
+                                 {.max_items = kMostRules, .optional = true}),
+                 protocol::field("remove", &NetworkChange::remove, "Names that it may reach no more, as they are shown",
+                                 {.max_items = kMostRules, .optional = true})};
+};
+
 struct StopSandbox {
   static constexpr std::string_view kSchemaName = "StopSandbox";
   std::optional<std::chrono::milliseconds> grace = {};

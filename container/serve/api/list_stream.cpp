@@ -12,8 +12,7 @@
 
 #include "base/async/beside.hpp"
 #include "container/serve/answer.hpp"
-#include "container/serve/keys/account_cache.hpp"
-#include "container/serve/keys/credential.hpp"
+#include "container/serve/api/reader_right.hpp"
 #include "container/serve/list/list_feeds.hpp"
 #include "container/serve/service.hpp"
 #include "protocol/json/sse.hpp"
@@ -160,7 +159,7 @@ class Place {
 /// One client that reads the events.
 class Stream {
  public:
-  Stream(Call* call, ListFeed* feed, Place place) : call_{call}, feed_{feed}, place_{std::move(place)} {}
+  Stream(Call* call, ListFeed* feed, Place place) : call_{call}, feed_{feed}, place_{std::move(place)}, right_{call} {}
 
   /// Runs beside `run`.
   static Task<> watch(Stream* self) {
@@ -184,25 +183,9 @@ class Stream {
  private:
   /// Why no more events are sent.
   Task<std::optional<Error>> find_end() {
-    if (!co_await holds())
-      co_return Error{.code = Errc::unauthenticated, .message = "the API key is not valid any more"};
-    if (feed_->is_over() || call_->service.lists().draining()) {
-      co_return Error{.code = Errc::draining, .message = "this server is about to stop: connect again"};
-    }
-    co_return std::nullopt;
-  }
-
-  Task<bool> holds() {
-    KeyCache& keys = call_->service.keys();
-    if (!co_await keys.holds(call_->key)) co_return false;
-    const SteadyTime now = steady_clock::now();
-    if (!call_->key.name.starts_with(kAccountPrefix) || now - reviewed_at_ < Service::kBetweenReviews) co_return true;
-    // An account may be removed before its token ends.
-    reviewed_at_ = now;
-    const auto shown = presented_key(call_->http.request().headers);
-    if (!shown) co_return false;
-    auto found = co_await keys.find(*shown);
-    co_return found || found.error().code != Errc::unauthenticated;
+    if (auto end = co_await right_.find_end()) co_return end;
+    if (!feed_->is_over()) co_return std::nullopt;
+    co_return Error{.code = Errc::draining, .message = "this server is about to stop: connect again"};
   }
 
   Task<Result<bool>> send() {
@@ -228,9 +211,9 @@ class Stream {
   Call* call_;
   ListFeed* feed_;
   Place place_;
+  ReaderRight right_;
   bool has_left_ = false;
   SteadyTime wrote_at_ = steady_clock::now();
-  SteadyTime reviewed_at_ = steady_clock::now();
 };
 
 /// Last-Event-ID is newer than the parameter: a browser that reconnects sends the same address again.

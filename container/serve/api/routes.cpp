@@ -220,6 +220,14 @@ Task<Result<HttpResponse>> set_network(Call* call) {
   co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
 }
 
+Task<Result<HttpResponse>> change_network(Call* call) {
+  SKIFF_CO_TRY(auto body, body_of<NetworkChange>(*call));
+  SKIFF_CO_TRY(auto state,
+               co_await call->service.fleet().set_egress(
+                   call->key.tenant, call->id(), {.added = std::move(body.add), .removed = std::move(body.remove)}));
+  co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
+}
+
 Task<Result<HttpResponse>> create_token(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<MakeToken>(*call));
   const auto left = std::chrono::ceil<std::chrono::seconds>(no_later_than_key(call->key, body.ttl) - wall_now());

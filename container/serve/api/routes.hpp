@@ -19,6 +19,8 @@ namespace skiff::container::serve::own {
 [[nodiscard]] Task<Result<protocol::HttpResponse>> show_network(Call* call);
 /// Replaces the rules of its egress by name.
 [[nodiscard]] Task<Result<protocol::HttpResponse>> set_network(Call* call);
+/// Adds some of its rules and removes some.
+[[nodiscard]] Task<Result<protocol::HttpResponse>> change_network(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> create_token(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> create_preview(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> list_pools(Call* call);

@@ -117,6 +117,9 @@ class Fleet {
   [[nodiscard]] Task<Result<bool>> is_open(std::string tenant, Sandbox sandbox);
   /// Changes the rules of its egress by name, or returns them. `not_supported` for a sandbox that has none.
   [[nodiscard]] Task<Result<EgressState>> set_egress(std::string tenant, std::string id, EgressChange change);
+  /// See Driver::follow_egress_log.
+  [[nodiscard]] Task<Result<>> follow_egress_log(std::string tenant, std::string id,
+                                                 std::function<Result<>(std::string_view lines)> take);
   /// `sandbox_not_found` also if the sandbox does not fulfil `meant`.
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {},
                                       RemovalPrecondition meant = {});

@@ -1,4 +1,6 @@
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "container/serve/fleet/fleet.hpp"
@@ -34,6 +36,12 @@ Task<Result<EgressState>> Fleet::set_egress(std::string tenant, std::string id, 
                    "network");
   }
   co_return co_await found.driver->set_egress(std::move(id), std::move(change));
+}
+
+Task<Result<>> Fleet::follow_egress_log(std::string tenant, std::string id,
+                                        std::function<Result<>(std::string_view lines)> take) {
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  co_return co_await found.driver->follow_egress_log(std::move(id), std::move(take));
 }
 
 }  // namespace skiff::container::serve

@@ -17,7 +17,7 @@ import installed
 from consoles import Console
 
 HERE = pathlib.Path(__file__).resolve().parent
-JOURNEYS = [name for file in sorted((HERE / "journeys").glob("*.mjs")) if file.stem != "keys" for name in re.findall(r"^  async (\w+)\(", file.read_text(), re.M)]
+JOURNEYS = [name for file in sorted((HERE / "journeys").glob("*.mjs")) if file.stem not in ("keys", "network") for name in re.findall(r"^  async (\w+)\(", file.read_text(), re.M)]
 AT_NIGHT = bool(os.environ.get("SKIFF_NIGHTLY"))
 ONLY_AT_NIGHT = {"uses_every_view_again_and_again_without_growing"}
 LONGEST = 150  # seconds of a journey

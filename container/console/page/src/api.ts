@@ -244,6 +244,17 @@ export async function previewOf(sandbox: string, port: number): Promise<string> 
   return address.href;
 }
 
+/** The names that a sandbox may reach. A sandbox without egress by name is refused with the code "not_supported". */
+export async function readNetwork(sandbox: string, signal: AbortSignal): Promise<string[]> {
+  const answer = await ask("GET", `${sandboxPath(sandbox)}/network`, undefined, signal);
+  return ((await answer.json()) as { egress: string[] }).egress;
+}
+
+export const changeNetwork = (sandbox: string, change: { add?: string[]; remove?: string[] }) =>
+  ask("PATCH", `${sandboxPath(sandbox)}/network`, change);
+
+export const networkLogPath = (sandbox: string) => `${sandboxPath(sandbox)}/network/log`;
+
 export interface Stats {
   cpu: { cores: number; limit_millis: number | null; used_ms: number | null };
   memory: { used_bytes: number | null; limit_bytes: number | null };

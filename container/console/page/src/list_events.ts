@@ -1,4 +1,5 @@
-import { ask, LIST_EVENTS, type Sandbox } from "./api";
+import { LIST_EVENTS, type Sandbox } from "./api";
+import { eventStream } from "./event_stream";
 
 /** What `GET /v1/events` tells; docs/serve-api.md. */
 export type ListEvent = { cursor?: string } & (
@@ -8,28 +9,9 @@ export type ListEvent = { cursor?: string } & (
   | { type: "unavailable" | "error"; code: string; detail: string }
 );
 
-/** A stream that has nothing to tell says so each 15 s. */
-const SILENCE = 35_000;
-
-/** The events after the cursor, until the connection ends or breaks, or is silent for too long. */
+/** The events after the cursor, until the connection ends. */
 export async function* listEvents(cursor: string, signal: AbortSignal, opened: () => void): AsyncGenerator<ListEvent> {
-  const broken = new AbortController();
-  const answer = await ask("GET", LIST_EVENTS, undefined, AbortSignal.any([signal, broken.signal]), {
-    ...(cursor ? { "Last-Event-ID": cursor } : {}),
-  });
-  opened();
-  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const timer = setTimeout(() => broken.abort(), SILENCE);
-    const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) {
-      if (line.startsWith("data: ")) yield JSON.parse(line.slice(6)) as ListEvent;
-    }
-  }
+  for await (const told of eventStream<ListEvent>(LIST_EVENTS, signal, cursor ? { "Last-Event-ID": cursor } : {}, opened)) yield* told;
 }
 
 /** The list that the events tell of. */

@@ -4,6 +4,7 @@ import { Commands, commandsThatWait } from "./commands";
 import { Files } from "./files";
 import { State } from "./list";
 import { Notice } from "./messages";
+import { Network } from "./network";
 import { usePolled } from "./polled";
 import { Ports } from "./ports";
 import { Rescue } from "./rescue";
@@ -12,13 +13,14 @@ import { Stats } from "./stats";
 import { Terminals } from "./terminals";
 import { unsaved } from "./text_file";
 
-export type View = "terminal" | "commands" | "files" | "ports" | "stats";
+export type View = "terminal" | "commands" | "files" | "ports" | "network" | "stats";
 
 const VIEWS: [View, string][] = [
   ["terminal", "Terminal"],
   ["commands", "Commands"],
   ["files", "Files"],
   ["ports", "Ports"],
+  ["network", "Network"],
   ["stats", "Stats"],
 ];
 
@@ -105,6 +107,7 @@ export function SandboxPage({ id, view, sandboxes }: { id: string; view: View; s
       {sandbox?.state === "running" && view === "commands" && <Commands key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
       {sandbox?.state === "running" && view === "files" && <Files key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
       {sandbox?.state === "running" && view === "ports" && <Ports key={sandbox.uid ?? id} sandbox={id} />}
+      {sandbox?.state === "running" && view === "network" && <Network key={sandbox.uid ?? id} sandbox={id} />}
       {sandbox?.state === "running" && view === "stats" && <Stats key={sandbox.uid ?? id} sandbox={id} uid={sandbox.uid ?? id} />}
     </main>
   );
