@@ -79,6 +79,24 @@ def test_a_secret_is_kept_and_never_shown(skiff, origin):
     assert "no secret" in skiff("secret", "rm", "git", status=125)[1]
 
 
+def test_explain_judges_a_request_as_the_proxy_does(skiff, origin):
+    keep(skiff, origin, more=(*FOR_GIT, "--allow", "GET /echo"))
+    skiff.up("box", "--egress-secret", "git", "--egress", "pypi.org")
+
+    def explained(*words, status=0):
+        return json.loads(skiff("egress", "explain", "box", *words, "-o", "json", status=status)[0])
+    found = explained("GET", f"https://{TO}/echo?a=b")
+    assert (found["verdict"], found["secret"]) == ("allowed", "git")
+    refused = explained("POST", f"https://{TO}/echo", status=1)
+    assert (refused["code"], refused["secret"]) == ("request_not_allowed", "git")
+    assert say(skiff, get("/echo", method="POST"))[0].startswith("HTTP/1.1 403")
+    assert explained("GET", f"https://{TO}/../echo", status=1)["code"] == "bad_path"
+    assert "secret" not in explained("POST", "https://pypi.org/legacy/")
+    assert "methods and paths are not seen" in skiff("egress", "explain", "box", "POST", "https://pypi.org/legacy/")[0]
+    assert "METHOD" in skiff("egress", "explain", "box", "G T", "pypi.org", status=125)[1]
+    assert "one TARGET" in skiff("egress", "explain", "box", "GET", "pypi.org", "more", status=125)[1]
+
+
 def test_a_new_value_counts_at_once_and_a_removed_one_is_missed(box, origin):
     assert " 200 " in say(box, get("/echo"))[0].split("\r\n")[0]
     keep(box, origin, value="another-token-0123456789")

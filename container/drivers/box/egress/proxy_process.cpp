@@ -13,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/async/timer.hpp"
+#include "base/small_file.hpp"
 #include "container/drivers/box/launch.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/serve.hpp"
