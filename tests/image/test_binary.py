@@ -46,6 +46,14 @@ def test_it_is_small(program):
     assert program.stat().st_size <= MAX_BYTES[program.name]
 
 
+def test_its_everyday_functions_are_those_that_it_has(program):
+    """The list by which the linker orders them: what is not in the program any more orders nothing."""
+    listed = set((pathlib.Path(__file__).resolve().parents[2] / f"base/link/{program.name}.order").read_text().split())
+    symbols = {line.split()[-1] for line in told_by("nm", program.parent / f"{program.name}.debug").splitlines()}
+    there = len(listed & symbols) / len(listed)
+    assert there > 0.8, f"{there:.0%} of base/link/{program.name}.order are in it: bench/order.py writes it again"
+
+
 def test_it_holds_none_of_glibcs_name_services(program):
     # They are shared libraries of one glibc version, loaded at run time.
     content = program.read_bytes()
