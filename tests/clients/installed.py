@@ -15,7 +15,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "skiff"
 # Older versions, and generators that take long.
-NOT_IN_THE_GATE = {"browser/next", "clients/sdk_python", "e2b/middle", "e2b/older", "e2b_code/older", "generated/dotnet", "generated/older",
+NOT_IN_THE_GATE = {"browser/next", "clients/egress", "clients/sdk_python", "e2b/middle", "e2b/older", "e2b_code/older", "egress/newest", "generated/dotnet", "generated/older",
                    "generated/openapi_generator",
                    "generated/openapi_generator_middle", "generated/openapi_generator_older",
                    "generated/openapi_python_client_older", "go/older", "helm/go", "krew/go",

@@ -3,10 +3,11 @@
 FOLDER gets `ca.pem`, which signs the server on port 9443 for git.example.com and the one on 9444 for another name. Paths: /git/... is
 `git http-backend` on FOLDER/git; /echo answers with the request as it came; /field has its credential in a field; /bytes answers with
 the credential byte by byte; /gzip is encoded though nobody asked; /ws becomes a WebSocket that gives five bytes back, with its
-credential in the head. Without the token everything is 401."""
+credential in the head; /socket becomes one that says hello; /static/PATH is a file of FOLDER. Without the token everything is 401."""
 
 import base64
 import gzip
+import hashlib
 import http.server
 import os
 import pathlib
@@ -64,7 +65,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def serve(self):
         body, given = self.body(), self.headers.get("Authorization", "")
@@ -79,6 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, b"", X_Echo=given, X_Token=f"<{self.token}>")
         if self.path.startswith("/ws"):
             return self.web_socket(given)
+        if self.path.startswith("/socket"):
+            return self.greet()
+        if self.path.startswith("/static/"):
+            return self.static()
         if self.path.startswith("/gzip"):
             return self.answer(200, gzip.compress(given.encode()), Content_Encoding="gzip")
         if self.path.startswith("/bytes"):
@@ -92,7 +98,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         head = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
         return self.answer(200, f"{self.command} {self.path}\n{head}token {self.token}\n".encode() + body)
 
-    do_GET = do_POST = do_PUT = serve
+    do_GET = do_HEAD = do_POST = do_PUT = serve
+
+    def static(self):
+        file = self.folder / self.path.partition("?")[0].strip("/")
+        file = file / "index.html" if file.is_dir() else file
+        kinds = {".html": "text/html", ".json": "application/json"}
+        return self.answer(200, file.read_bytes(), Content_Type=kinds.get(file.suffix, "application/octet-stream")) if file.is_file() else self.answer(404, b"")
+
+    def greet(self):
+        """As a WebSocket: one text, and the end."""
+        key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        self.send_response(101)
+        for name, value in ("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"\x81\x05hello\x88\x02\x03\xe8")
+        self.rfile.read(6)
+        self.close_connection = True
 
     def web_socket(self, given):
         assert self.headers["Upgrade"] == "websocket" and self.headers["Connection"] == "Upgrade"

@@ -1,0 +1,129 @@
+"""Programs of many languages reach a host by HTTPS from a box without a route or a name server, and its proxy puts a secret into their requests:
+with the variables that a box has, and with none of them. At night."""
+
+import os
+import pathlib
+import shlex
+
+import pytest
+
+import installed
+import packages
+import secret_origin
+from box_secrets import TO, keep, origin  # noqa: F401
+from boxes import BoxSkiff, need_boxes
+from conftest import HERE
+from egressing import outside  # noqa: F401
+
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet"),
+              pytest.mark.skipif("SKIFF_NIGHTLY" not in os.environ, reason="at night")]
+
+URL, STATIC = f"https://{TO}/echo", f"https://{TO}/static"
+SAID = "GET /echo"
+#: Those that obey no variable of a proxy. Node 24 obeys them.
+ONLY_BY_NAMES = {"aiohttp", "urllib3", "got", "node-fetch", "ws", "node 22 fetch", "node 22 https"}
+#: Those that trust only what the system's file has.
+TRUSTS_THE_SYSTEM = {"wget", "apt"}
+
+
+def python(code):
+    return f"{PYTHON} -c {shlex.quote(code)}"
+
+
+def script(code):
+    return f"cd {MODULES.parent} && {installed.node()} --input-type=module -e {shlex.quote(code)}"
+
+
+PYTHON, MODULES = "", None
+RUST = (pathlib.Path.home() / ".cargo", pathlib.Path.home() / ".rustup")
+#: Each program: a line of a shell, and what it says.
+PROGRAMS = {
+    "curl": lambda: (f"curl -sS {URL}", SAID),
+    "wget": lambda: (f"wget -qO- {URL}", SAID),
+    "git": lambda: (f"git clone -q https://{TO}/git/app.git app 2>&1; ls -d app", "app"),
+    "urllib": lambda: (python(f"import urllib.request as u; print(u.urlopen('{URL}').read().decode())"), SAID),
+    "requests": lambda: (python(f"import requests; print(requests.get('{URL}').text)"), SAID),
+    "httpx": lambda: (python(f"import httpx; print(httpx.get('{URL}').text)"), SAID),
+    "aiohttp": lambda: (python(f"""
+import aiohttp, asyncio
+async def main():
+    async with aiohttp.ClientSession() as session:
+        print(await (await session.get('{URL}')).text())
+asyncio.run(main())"""), SAID),
+    "aiohttp, trust_env": lambda: (python(f"""
+import aiohttp, asyncio
+async def main():
+    async with aiohttp.ClientSession(trust_env=True) as session:
+        print(await (await session.get('{URL}')).text())
+asyncio.run(main())"""), SAID),
+    "urllib3": lambda: (python(f"""
+import os, urllib3
+print(urllib3.PoolManager(ca_certs=os.environ['SSL_CERT_FILE']).request('GET', '{URL}').data.decode())"""), SAID),
+    "websockets": lambda: (python(f"""
+import asyncio, websockets
+async def main():
+    async with websockets.connect('wss://{TO}/socket') as socket:
+        print(await socket.recv())
+asyncio.run(main())"""), "hello"),
+    "websocket-client": lambda: (python(f"import websocket; print(websocket.create_connection('wss://{TO}/socket').recv())"), "hello"),
+    "pip": lambda: (f"{PYTHON} -m pip --isolated --disable-pip-version-check download -q --no-deps --index-url {STATIC}/python/simple demo && ls", "demo-1.0.0"),
+    "uv": lambda: (f"{PYTHON} -m uv --no-config pip install -q --no-cache --target t --python {PYTHON} --index-url {STATIC}/python/simple demo && ls t", "demo.py"),
+    "npm": lambda: (f"npm pack --silent --registry {STATIC}/npm/ demo", "demo-1.0.0.tgz"),
+    "pnpm": lambda: (f"echo '{{}}' > package.json; {installed.node()} {MODULES}/pnpm/bin/pnpm.cjs --config.registry={STATIC}/npm/ add --silent demo && ls node_modules", "demo"),
+    "yarn": lambda: (f"echo '{{}}' > package.json; {installed.node()} {MODULES}/yarn/bin/yarn.js --registry {STATIC}/npm/ add --silent demo && ls node_modules", "demo"),
+    "node 22 fetch": lambda: (script(f"console.log(await (await fetch('{URL}')).text())"), SAID),
+    "node 22 https": lambda: (script(f"import https from 'node:https'; https.get('{URL}', answer => answer.pipe(process.stdout))"), SAID),
+    "undici": lambda: (script(f"""import {{ EnvHttpProxyAgent, Agent, request }} from 'undici'
+const dispatcher = process.env.HTTPS_PROXY ? new EnvHttpProxyAgent() : new Agent()
+console.log(await (await request('{URL}', {{ dispatcher }})).body.text())"""), SAID),
+    "axios": lambda: (script(f"import axios from 'axios'; console.log((await axios.get('{URL}')).data)"), SAID),
+    "got": lambda: (script(f"import got from 'got'; console.log(await got('{URL}', {{ retry: {{ limit: 0 }} }}).text())"), SAID),
+    "node-fetch": lambda: (script(f"import fetch from 'node-fetch'; console.log(await (await fetch('{URL}')).text())"), SAID),
+    "ws": lambda: (script(f"import WebSocket from 'ws'; new WebSocket('wss://{TO}/socket').on('message', said => {{ console.log(String(said)); process.exit() }})"), "hello"),
+    "go": lambda: (f"GOPROXY={STATIC}/go GONOSUMDB=* GOFLAGS=-mod=mod GOTOOLCHAIN=local {installed.go()} mod download -json example.com/demo@v1.0.0", '"Version": "v1.0.0"'),
+    "cargo": lambda: (f"""mkdir -p .cargo src && touch src/lib.rs && printf '[registries.demo]\\nindex = "sparse+{STATIC}/cargo/"\\n' > .cargo/config.toml
+printf '[package]\\nname = "mine"\\nversion = "1.0.0"\\nedition = "2021"\\n[dependencies]\\ndemo = {{ version = "1", registry = "demo" }}\\n' > Cargo.toml
+RUSTUP_HOME={RUST[1]} CARGO_HOME=$PWD/home {RUST[0]}/bin/cargo fetch -q && grep -c demo Cargo.lock""", "2"),
+    "apt": lambda: (f"""mkdir -p s/lists/partial s/cache/archives/partial && echo 'deb [trusted=yes] {STATIC}/debian ./' > s/sources
+apt-get update -qq -o Dir::State::lists=$PWD/s/lists -o Dir::Cache=$PWD/s/cache -o Dir::Etc::SourceList=$PWD/s/sources -o Dir::Etc::SourceParts=/dev/null \
+  -o APT::Sandbox::User= -o Debug::NoLocking=1 && ls s/lists""", "Packages"),
+    "openssl": lambda: (f"printf 'GET /echo HTTP/1.1\\r\\nHost: {TO}\\r\\nConnection: close\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error "
+                        f"-proxy 127.0.0.1:3128 -connect {TO} -servername {secret_origin.HOST} -CAfile $SSL_CERT_FILE 2>&1", SAID),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    global PYTHON, MODULES
+    PYTHON = installed.python_of(HERE / "newest.txt")
+    MODULES = installed.node_modules(HERE)
+
+
+@pytest.fixture
+def skiff(prepared, tmp_path):
+    need_boxes(0)
+    one = BoxSkiff(tmp_path, 0)
+    yield one
+    one.finish()
+
+
+@pytest.fixture
+def box(skiff, origin):  # noqa: F811
+    keep(skiff, origin, more=("--basic", secret_origin.USER, "--websocket"))
+    packages.make(origin.directory / "static", STATIC)
+    skiff.up("box", "--egress-secret", "git", "--expose", installed.CACHE, *(word for place in RUST if place.is_dir() for word in ("--expose", place)))
+    return skiff
+
+
+def test_with_the_variables_of_a_box(box, origin):  # noqa: F811
+    failed = {}
+    for name, program in PROGRAMS.items():
+        if name == "cargo" and not RUST[0].is_dir():
+            print("not run: cargo is not installed by rustup")
+            continue
+        line, wanted = program()
+        said, told = box("exec", "box", "--", "sh", "-c", f"mkdir -p /tmp/w && cd /tmp/w && rm -rf /tmp/w/* && {{ {line}\n}} 2>&1; true")
+        if (wanted in said) != (name not in ONLY_BY_NAMES | TRUSTS_THE_SYSTEM):
+            failed[name] = (said + told)[-600:]
+        assert origin.token not in said
+    assert not failed, "\n\n".join(f"{name}: {why}" for name, why in failed.items())
