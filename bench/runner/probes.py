@@ -283,6 +283,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     tunnels = bench.tunnels
     groups["egress"] = {f"skiff.egress.{form}.{way}": at(tunnels.carry, form, way) for form in ("box", "pods") for way in ("down", "up")}
     groups["egress"] |= {f"skiff.egress.{form}.short": at(tunnels.short_ones, form) for form in ("box", "pods")}
+    groups["egress"] |= {"skiff.egress.secret.down": at(tunnels.carry, "secret", "down"), "skiff.egress.secret.requests": at(tunnels.short_ones, "secret")}
     groups["egress"] |= {"skiff.egress.idle": at(tunnels.idle_ones, "pods"), "nginx.egress.idle": at(tunnels.idle_ones, "nginx 16k")}
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
     groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}

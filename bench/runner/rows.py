@@ -296,6 +296,13 @@ def egress_rows() -> list[Row]:
             ratio("egress", f"connections through the proxy of {title}, one after the other", "/s", (probe, "rate"), (probe, "nginx_rate"), nginx),
             ratio("egress", "its processor time for each", "us", (probe, "cpu_us"), (probe, "nginx_cpu_us"), nginx),
         ]
+    both, probe = "nginx, TLS on both sides", "skiff.egress.secret.down"
+    rows += [
+        ratio("egress", "processor time of the proxy of a box with a secret for a GiB down", "s", (probe, "cpu_s_per_gib"), (probe, "nginx_cpu_s_per_gib"), both, most=1.25),
+        ratio("egress", "its speed", "MB/s", (probe, "mb_per_s"), (probe, "nginx_mb_per_s"), both),
+        ratio("egress", "its requests on one connection", "/s", ("skiff.egress.secret.requests", "rate"), ("skiff.egress.secret.requests", "nginx_rate"), both),
+        ratio("egress", "its processor time for each", "us", ("skiff.egress.secret.requests", "cpu_us"), ("skiff.egress.secret.requests", "nginx_cpu_us"), both, most=1.15),
+    ]
     for name, title in (("kib_each", "4,000"), ("kib_each_of_few", "1,000")):
         rows.append(figure("egress", f"its memory for each of {title} idle tunnels", "KiB", ("skiff.egress.idle", name), 8,
                            yardstick=("nginx.egress.idle", name), against=nginx, checked=name == "kib_each"))

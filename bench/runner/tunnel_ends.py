@@ -1,7 +1,7 @@
-"""What is on both sides of an egress proxy, in a network namespace of its own: `python3 tunnel_ends.py client|origin|api`.
+"""What is on both sides of an egress proxy, in a network namespace of its own: `python3 tunnel_ends.py client|origin|api|secure FOLDER`.
 
-`origin` serves ORIGIN: a connection begins with a ClientHello and a word, and the rest is the pattern. `client` takes JSON lines that
-say what to do, and answers with one each. `api` plays an API server that has Pods."""
+`origin` serves ORIGIN: a connection begins with a ClientHello and a word, and the rest is the pattern. `secure` serves the pattern by HTTPS
+on SECURE. `client` takes JSON lines that say what to do, and answers with one each. `api` plays an API server that has Pods."""
 
 import ctypes
 import http.server
@@ -15,6 +15,7 @@ import threading
 import time
 
 ORIGIN, PROXY, HOST = ("11.7.7.7", 443), "11.7.7.9", "origin.example.com"
+SECURE, SECURE_HOST = ("11.7.7.8", 443), "secure.example.com"
 BLOCK = 1024 * 1024
 PATTERN = ctypes.create_string_buffer(2 * random.Random(7).randbytes(BLOCK), 2 * BLOCK)
 WORD = 24
@@ -96,6 +97,40 @@ def origin():
         threading.Thread(target=serve_one, args=(listener.accept()[0], kept), daemon=True).start()
 
 
+def read_head(one):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        block = one.recv(16384)
+        if not block:
+            raise EOFError("the connection ended within a head")
+        head += block
+    return head
+
+
+def answer_secure(context, one):
+    """Requests for /SIZE, on one connection."""
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        with context.wrap_socket(one, server_side=True) as secure:
+            while True:
+                head = read_head(secure)
+                size = int(head.split(b" ", 2)[1][1:])
+                secure.sendall(f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {size}\r\n\r\n".encode())
+                for at in range(0, size, BLOCK):
+                    secure.sendall(memoryview(PATTERN)[:min(BLOCK, size - at)])
+    except (OSError, EOFError):
+        pass
+
+
+def secure_origin(folder):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/secure.pem", f"{folder}/secure.key")
+    listener = socket.create_server(SECURE, backlog=1024)
+    print("ready", flush=True)
+    while True:
+        threading.Thread(target=answer_secure, args=(context, listener.accept()[0]), daemon=True).start()
+
+
 class Api(http.server.BaseHTTPRequestHandler):
     """A list of Pods, and a watch of them that has no news."""
 
@@ -156,6 +191,49 @@ class Client:
         one.sendall(self.hello + word.ljust(WORD).encode())
         return one
 
+    def secure(self, way):
+        """A connection with TLS by a way that has "ca", a file."""
+        if isinstance(way["to"], str):
+            one = socket.socket(socket.AF_UNIX)
+            one.connect(way["to"])
+        else:
+            one = socket.create_connection(tuple(way["to"]), PATIENCE)
+        one.settimeout(PATIENCE)
+        if way["connects"]:
+            one.sendall(f"CONNECT {SECURE_HOST}:443 HTTP/1.1\r\n\r\n".encode())
+            answer = b"HTTP/1.1 200 Connection established\r\n\r\n"
+            if (got := read_exactly(one, len(answer))) != answer:
+                raise ValueError(f"answered {got!r}")
+        return ssl.create_default_context(cafile=way["ca"]).wrap_socket(one, server_hostname=SECURE_HOST)
+
+    def fetch(self, one, size):
+        one.sendall(f"GET /{size} HTTP/1.1\r\nHost: {SECURE_HOST}\r\n\r\n".encode())
+        head, _, begun = read_head(one).partition(b"\r\n\r\n")
+        if b" 200 " not in head.split(b"\r\n")[0]:
+            raise ValueError(f"answered {head[:300]!r}")
+        into = ctypes.create_string_buffer(BLOCK)
+        into[:len(begun)] = begun
+        view, count, got = memoryview(into), 0, len(begun)
+        while True:
+            if MEMCMP(into, ctypes.byref(PATTERN, count % BLOCK), got) != 0:
+                raise ValueError(f"other bytes after {count}")
+            count += got
+            if count == size:
+                return
+            got = one.recv_into(view)
+            if got == 0:
+                raise EOFError(f"the connection ended after {count} bytes")
+
+    def secure_down(self, way, size):
+        with self.secure(way) as one:
+            self.fetch(one, size)
+
+    def secure_requests(self, way, count):
+        """So many on one connection."""
+        with self.secure(way) as one:
+            for _ in range(count):
+                self.fetch(one, 16)
+
     def down(self, way, size):
         with self.connect(way, 0, f"down {size}") as one:
             read_pattern(one, size)
@@ -197,4 +275,4 @@ def client():
 
 
 if __name__ == "__main__":
-    {"client": client, "origin": origin, "api": api}[sys.argv[1]]()
+    {"client": client, "origin": origin, "api": api, "secure": secure_origin}[sys.argv[1]](*sys.argv[2:])

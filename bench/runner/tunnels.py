@@ -1,5 +1,5 @@
 """`skiff egress serve` and nginx's `stream` between the same client and the same server: the processor time of the proxy for a GiB, its
-memory for an idle tunnel, and connections a second. As a box has it, by a Unix socket; and as Pods have it, by TCP, with a stand-in for
+memory for an idle tunnel, and connections a second. With a secret the proxy ends the TLS on both sides, beside nginx that does. As a box has it, by a Unix socket; and as Pods have it, by TCP, with a stand-in for
 the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
 of the internet. By root."""
 
@@ -20,14 +20,21 @@ from .processes import Absent, Failed, Folder, die_with_the_runner
 ENDS = Path(tunnel_ends.__file__)
 GIB = 1024 ** 3
 HEADER = b'{"alg":"EdDSA","typ":"JWT"}'
-PORTS = {"pods": 3128, "nginx": 3200}
+PORTS = {"pods": 3128, "nginx": 3200, "tls": 3300}
 STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
 NGINX = """load_module {module};
 user root; daemon off; master_process off; error_log stderr; pid {scratch}/nginx.pid; worker_rlimit_nofile 20000;
 events {{ worker_connections 20000; }}
 stream {{ proxy_half_close on; proxy_buffer_size {buffer}; server {{ listen {address}:{port} backlog=1024; listen unix:{scratch}/nginx.sock; proxy_pass {origin}:443; }} }}
 """
-ETC = {"hosts": f"{tunnel_ends.ORIGIN[0]} {tunnel_ends.HOST} {tunnel_ends.HOST}.\n", "nsswitch.conf": "hosts: files\n", "resolv.conf": "",
+NGINX_TLS = """user root; daemon off; master_process off; error_log stderr; pid {scratch}/nginx-tls.pid;
+events {{ worker_connections 1000; }}
+http {{ access_log off; proxy_temp_path {scratch}/temp; client_body_temp_path {scratch}/temp; keepalive_requests 1000000;
+server {{ listen {address}:{port} ssl; ssl_certificate {scratch}/secure.pem; ssl_certificate_key {scratch}/secure.key;
+location / {{ proxy_pass https://{origin}:443; proxy_ssl_verify on; proxy_ssl_trusted_certificate {scratch}/authority.pem; proxy_ssl_name {host};
+proxy_ssl_server_name on; proxy_http_version 1.1; proxy_max_temp_file_size 0; proxy_buffers 16 64k; proxy_set_header Authorization "Bearer bench"; }} }} }}
+"""
+ETC = {"hosts": f"{tunnel_ends.ORIGIN[0]} {tunnel_ends.HOST} {tunnel_ends.HOST}.\n{tunnel_ends.SECURE[0]} {tunnel_ends.SECURE_HOST} {tunnel_ends.SECURE_HOST}.\n", "nsswitch.conf": "hosts: files\n", "resolv.conf": "",
        "passwd": "root:x:0:0::/:/bin/sh\n", "group": "root:x:0:\n"}
 
 
@@ -104,14 +111,16 @@ class Tunnels:
                              stdout=subprocess.PIPE)
         holder.read()
         self.inside = ["nsenter", f"--target={holder.process.pid}", "--net", "--mount", "--"]
-        for name in ("origin", "api"):
-            self._start(name, [sys.executable, ENDS, name], stdout=subprocess.PIPE).read()
+        for name, *more in (("origin",), ("api",), ("secure", self.scratch)):
+            self._start(name, [sys.executable, ENDS, name, *more], stdout=subprocess.PIPE).read()
         client = self._start("client", [sys.executable, ENDS, "client"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         client.read()
         box, nginx = str(self.scratch / "egress.sock"), str(self.scratch / "nginx.sock")
         self.ways = {"box": {"to": box, "connects": True}, "box.nginx": {"to": nginx, "connects": False},
                      "pods": {"to": (tunnel_ends.PROXY, PORTS["pods"]), "connects": True, "tokens": tokens},
-                     "pods.nginx": {"to": (tunnel_ends.PROXY, PORTS["nginx"]), "connects": False}}
+                     "pods.nginx": {"to": (tunnel_ends.PROXY, PORTS["nginx"]), "connects": False},
+                     "secret": {"to": str(self.home / "egress.sock"), "connects": True, "ca": str(self.home / "egress-ca.pem")},
+                     "secret.nginx": {"to": (tunnel_ends.PROXY, PORTS["tls"]), "connects": False, "ca": str(self.scratch / "authority.pem")}}
         self.client = client
 
     def _make_files(self) -> dict[str, str]:
@@ -123,7 +132,29 @@ class Tunnels:
         (self.scratch / "egress.json").write_text(json.dumps([tunnel_ends.HOST]))
         subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
         subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", etc / "skiff-egress/public.pem"], check=True, capture_output=True)
+        self._make_secret()
         return {pod: self._sign(pod, key) for pod in tunnel_ends.PODS}
+
+    def _make_secret(self):
+        """A certificate for the server, and a box whose proxy has a secret for it."""
+        authority, host = self.scratch / "authority", tunnel_ends.SECURE_HOST
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        for words in (["req", "-x509", *curve, "-subj", "/CN=bench", "-days", "2", "-keyout", f"{authority}.key", "-out", f"{authority}.pem"],
+                      ["req", *curve, "-subj", f"/CN={host}", "-keyout", self.scratch / "secure.key", "-out", self.scratch / "secure.csr"],
+                      ["x509", "-req", "-in", self.scratch / "secure.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-days", "1",
+                       "-extfile", self.scratch / "secure.ext", "-out", self.scratch / "secure.pem"]):
+            (self.scratch / "secure.ext").write_text(f"subjectAltName=DNS:{host}\n")
+            subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+        self.home = self.scratch / "state/box/bench"
+        secrets = self.scratch / "state/egress-secrets"
+        for directory in (self.home, secrets, self.scratch / "temp"):
+            directory.mkdir(parents=True, exist_ok=True)
+        secret = {"name": "bench", "hosts": [host], "header": "Authorization", "format": "Bearer {}", "value": "0123456789abcdef",
+                  "ca_pem": Path(f"{authority}.pem").read_text()}
+        for path, text in ((secrets / "bench.json", json.dumps(secret)), (self.home / "egress.json", json.dumps([host])),
+                           (self.home / "egress-secrets.json", '["bench"]'), (self.home / "egress-ca.pem", ""), (self.home / "egress-ca-bundle.pem", "")):
+            path.write_text(text)
+            path.chmod(0o600)
 
     def _sign(self, pod: str, key: Path) -> str:
         text = self.scratch / "claims"
@@ -136,7 +167,8 @@ class Tunnels:
         """The process of a kind: box, pods, or nginx with buffers of a size: `nginx 64k`."""
         if kind not in self.proxies:
             name, _, buffer = kind.partition(" ")
-            self.proxies[kind] = {"box": self._box, "pods": self._pods}.get(name, lambda: self._nginx(buffer))()
+            own = {"box": lambda: self._box(self.scratch, "box"), "secret": lambda: self._box(self.home, "secret"), "pods": self._pods, "tls": self._nginx_tls}
+            self.proxies[kind] = own.get(name, lambda: self._nginx(buffer))()
         return self.proxies[kind]
 
     def _end_proxies(self):
@@ -152,21 +184,26 @@ class Tunnels:
         (self.scratch / "nginx.conf").write_text(text)
         return self._listening(self._start("nginx", [self.folder.installed("nginx"), "-c", self.scratch / "nginx.conf"]), "pods.nginx")
 
-    def _box(self) -> Started:
+    def _nginx_tls(self) -> Started:
+        text = NGINX_TLS.format(scratch=self.scratch, address=tunnel_ends.PROXY, port=PORTS["tls"], origin=tunnel_ends.SECURE[0], host=tunnel_ends.SECURE_HOST)
+        (self.scratch / "nginx-tls.conf").write_text(text)
+        return self._listening(self._start("nginx-tls", [self.folder.installed("nginx"), "-c", self.scratch / "nginx-tls.conf"]), "secret.nginx", "secure_requests")
+
+    def _box(self, home: Path, way: str) -> Started:
         holder = self.started[0].process.pid
         ticks = Path(f"/proc/{holder}/stat").read_text().rpartition(")")[2].split()[19]
         sockets = []
-        for path in (self.ways["box"]["to"], str(self.scratch / "control.sock")):
+        for path in (self.ways[way]["to"], str(home / "control.sock")):
             Path(path).unlink(missing_ok=True)
             one = socket.socket(socket.AF_UNIX)
             one.bind(path)
             one.setblocking(False)
             sockets.append(one)
-        words = [self.skiff, "egress", "serve", self.scratch, "bench", holder, ticks]
-        started = self._start("box", words, stdin=sockets[0], stdout=sockets[1])
+        words = [self.skiff, "egress", "serve", home, "bench", holder, ticks]
+        started = self._start(way, words, stdin=sockets[0], stdout=sockets[1])
         for one in sockets:
             one.close()
-        return self._listening(started, "box")
+        return self._listening(started, way, "short" if way == "box" else "secure_requests")
 
     def _pods(self) -> Started:
         where = {"clusters": [{"name": "bench", "cluster": {"server": f"http://{tunnel_ends.PROXY}:6443"}}],
@@ -176,12 +213,12 @@ class Tunnels:
         # Its log, a line a connection, is not kept.
         return self._listening(self._start("pods", words, env={"SKIFF_KUBECONFIG_DATA": json.dumps(where)}), "pods")
 
-    def _listening(self, started: Started, way: str) -> Started:
+    def _listening(self, started: Started, way: str, what: str = "short") -> Started:
         for _ in range(500):
             if started.process.poll() is not None:
                 break
             try:
-                self._ask("short", way, 1)
+                self._ask(what, way, 1)
                 return started
             except Failed:
                 time.sleep(0.02)
@@ -199,7 +236,7 @@ class Tunnels:
     def _cost(self, what: str, form: str, count: int) -> dict:
         """Alternates `form` and nginx: the time that each takes, its own and on the clock, for one of `count`."""
         self._begin()
-        both = {form: self._proxy(form), f"{form}.nginx": self._proxy("nginx 64k")}
+        both = {form: self._proxy(form), f"{form}.nginx": self._proxy("tls" if form == "secret" else "nginx 64k")}
         cpu, clock = ({name: [] for name in both} for _ in range(2))
         for turn in range(self.turns):
             for name in both if turn % 2 == 0 else reversed(both):
@@ -211,12 +248,12 @@ class Tunnels:
 
     def carry(self, form: str, way: str) -> dict:
         """`way` is up or down."""
-        took = self._cost(way, form, self.size)
+        took = self._cost("secure_down" if form == "secret" else way, form, self.size)
         return {"cpu_s_per_gib": took["cpu"] * GIB, "nginx_cpu_s_per_gib": took["nginx_cpu"] * GIB, "mb_per_s": 1e-6 / took["clock"],
                 "nginx_mb_per_s": 1e-6 / took["nginx_clock"]}
 
     def short_ones(self, form: str) -> dict:
-        took = self._cost("short", form, self.short)
+        took = self._cost("secure_requests" if form == "secret" else "short", form, self.short)
         return {"cpu_us": took["cpu"] * 1e6, "nginx_cpu_us": took["nginx_cpu"] * 1e6, "rate": 1 / took["clock"],
                 "nginx_rate": 1 / took["nginx_clock"]}
 

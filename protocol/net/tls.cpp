@@ -10,6 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "protocol/net/address.hpp"
@@ -29,6 +33,7 @@ using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using ContextPtr = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, Free<SSL_free>>;
+using SessionPtr = std::unique_ptr<SSL_SESSION, Free<SSL_SESSION_free>>;
 
 /// Returns the oldest OpenSSL error of this thread as text, and clears the rest.
 std::string take_error() {
@@ -183,6 +188,12 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
   OpenSslContext(ContextPtr context, bool is_client, bool verify)
       : context_{std::move(context)}, is_client_{is_client}, verify_{verify} {}
 
+  void resume() {
+    SSL_CTX_set_app_data(context_.get(), this);
+    SSL_CTX_set_session_cache_mode(context_.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context_.get(), &keep);
+  }
+
   Result<std::unique_ptr<TlsSession>> session(int socket, const std::string& server_name) override {
     SslPtr ssl{SSL_new(context_.get())};
     BIO* bio = ssl ? BIO_new(socket_method()) : nullptr;
@@ -194,6 +205,8 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     if (is_client_) {
       SSL_set_connect_state(ssl.get());
       SKIFF_TRY_VOID(expect_name(ssl.get(), server_name));
+      // Each is used once, so that nobody on the way sees two connections begin with the same ticket.
+      if (auto kept = kept_.extract(server_name)) SSL_set_session(ssl.get(), kept.mapped().get());
     } else {
       SSL_set_accept_state(ssl.get());
     }
@@ -201,6 +214,16 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
   }
 
  private:
+  /// Takes over what a server offers for the next connection to it.
+  static int keep(SSL* ssl, SSL_SESSION* session) {
+    auto* const self = static_cast<OpenSslContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+    const char* const name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    if (name == nullptr || (self->kept_.size() >= kMostKept && !self->kept_.contains(name))) return 0;
+    // A copy: OpenSSL spoils the session of a connection that ends without close_notify.
+    if (SessionPtr copy{SSL_SESSION_dup(session)}) self->kept_[name] = std::move(copy);
+    return 0;  // the session itself is not taken over
+  }
+
   /// Requires a certificate for this name or address; the name is also sent to the server (SNI, RFC 6066).
   Result<> expect_name(SSL* ssl, const std::string& name) const {
     if (name.empty()) {
@@ -216,9 +239,13 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     return {};
   }
 
+  /// Servers of which a session is kept.
+  static constexpr std::size_t kMostKept = 64;
+
   ContextPtr context_;
   bool is_client_;
   bool verify_;
+  std::map<std::string, SessionPtr, std::less<>> kept_;  ///< by the server's name
 };
 
 ContextPtr new_context(const SSL_METHOD* method) {
@@ -319,7 +346,9 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientSettings& 
   }
   const bool verify = !settings.insecure_skip_verify;
   SSL_CTX_set_verify(context.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-  return std::make_shared<OpenSslContext>(std::move(context), true, verify);
+  auto made = std::make_shared<OpenSslContext>(std::move(context), true, verify);
+  if (settings.resumes) made->resume();
+  return made;
 }
 
 }  // namespace skiff::protocol

@@ -55,6 +55,9 @@ struct TlsClientSettings {
   std::string further_ca_pem = {};   ///< trusted certificates beside all of the above, PEM; may be empty
   std::string certificate_pem = {};  ///< client certificate chain, may be empty
   std::string key_pem = {};
+  /// The next connection to a server goes on with what was agreed on the last one (RFC 8446, 2.2), for as long as the
+  /// server allows that. Its certificate was verified then, and is not sent again.
+  bool resumes = false;
   bool insecure_skip_verify = false;  ///< accept any certificate: for a kubeconfig that says so
 };
 

@@ -82,7 +82,7 @@ Result<Secret> Terminator::secret(const Target& target) const {
 Result<std::shared_ptr<protocol::TlsContext>> Terminator::client(const Secret& secret) {
   Trust& trust = trusted_[secret.name];
   if (trust.context && trust.ca_pem == secret.ca_pem) return trust.context;
-  SKIFF_TRY(auto context, protocol::TlsContext::client({.further_ca_pem = secret.ca_pem}));
+  SKIFF_TRY(auto context, protocol::TlsContext::client({.further_ca_pem = secret.ca_pem, .resumes = true}));
   trust = {.ca_pem = secret.ca_pem, .context = context};
   return context;
 }

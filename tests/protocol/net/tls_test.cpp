@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +138,58 @@ bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test
   SSL_free(theirs);
   SSL_CTX_free(context);
   return !failed;
+}
+
+/// Servers of OpenSSL with one context, which their clients can come back to.
+class Resumable {
+ public:
+  explicit Resumable(const test::Certificate& certificate) : context_{SSL_CTX_new(TLS_server_method()), &SSL_CTX_free} {
+    const test::TemporaryDirectory directory;
+    SSL_CTX_use_certificate_file(context_.get(), directory.write("cert", certificate.certificate_pem).c_str(),
+                                 SSL_FILETYPE_PEM);
+    SSL_CTX_use_PrivateKey_file(context_.get(), directory.write("key", certificate.key_pem).c_str(), SSL_FILETYPE_PEM);
+  }
+
+  /// Whether a new connection of this client goes on with an earlier one; nullopt: it fails.
+  std::optional<bool> resumed(TlsContext& client, const std::string& name) {
+    std::array<int, 2> sockets{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return std::nullopt;
+    const UniqueFd near{sockets[0]};
+    const UniqueFd far{sockets[1]};
+    const std::unique_ptr<SSL, decltype(&SSL_free)> theirs{SSL_new(context_.get()), &SSL_free};
+    SSL_set_fd(theirs.get(), far.get());
+    auto session = client.session(near.get(), name).value();
+    bool mine = false;
+    bool yours = false;
+    for (int step = 0; step < 20 && (!mine || !yours); ++step) {
+      mine = session->handshake().kind == IoStep::Kind::done;
+      yours = SSL_accept(theirs.get()) == 1;
+    }
+    ERR_clear_error();
+    if (!mine || !yours) return std::nullopt;
+    // The tickets come with the first bytes.
+    SSL_write(theirs.get(), "x", 1);
+    std::array<char, 8> into{};
+    EXPECT_EQ(session->read(into).bytes, 1u);
+    return SSL_session_reused(theirs.get()) == 1;
+  }
+
+ private:
+  std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;
+};
+
+TEST(TlsContext, AClientGoesOnWithItsLastConnectionToThatServerIfItShould) {
+  const auto certificate = test::make_certificate();
+  Resumable servers{certificate};
+  const auto resuming = TlsContext::client({.ca_pem = certificate.certificate_pem, .resumes = true}).value();
+  EXPECT_EQ(servers.resumed(*resuming, "box.test"), false);
+  EXPECT_EQ(servers.resumed(*resuming, "box.test"), true);
+  EXPECT_EQ(servers.resumed(*resuming, "box.test"), true);
+  // Another name is another server, whose certificate is verified.
+  EXPECT_EQ(servers.resumed(*resuming, "other.test"), std::nullopt);
+  const auto plain = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
+  EXPECT_EQ(servers.resumed(*plain, "box.test"), false);
+  EXPECT_EQ(servers.resumed(*plain, "box.test"), false);
 }
 
 TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
