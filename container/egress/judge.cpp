@@ -8,6 +8,8 @@
 namespace skiff::container::egress {
 namespace {
 
+constexpr std::string_view kMethodsInTunnel = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
 /// The rule that would allow this server; empty for a name without a domain, which no rule can name.
 std::string rule_for(const Target& target) {
   std::string rule = target.text();
@@ -75,7 +77,8 @@ protocol::HttpResponse answer(const Refusal& refusal, const Target& target) {
   protocol::HttpResponse answer{.status = refusal.status,
                                 .headers = {{"X-Skiff-Egress", refusal.code}},
                                 .body = problem.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n"};
-  if (refusal.status == 405) answer.headers.add("Allow", "CONNECT");
+  // In a tunnel the server's own methods pass; before one there is no target yet.
+  if (refusal.status == 405) answer.headers.add("Allow", target.host.empty() ? "CONNECT" : kMethodsInTunnel);
   answer.headers.add("Content-Type", "application/problem+json");
   return answer;
 }

@@ -149,3 +149,16 @@ def test_a_process_that_is_no_box_stays(skiff):
     finally:
         process.kill()
         process.wait()
+
+
+def test_the_files_of_an_egress_proxy_are_those_of_a_box(skiff):
+    """Its record alone is gone; what its proxy has written is there."""
+    with working(skiff, "demo", "--egress", "pypi.org") as pid:
+        directory = skiff.sandboxes / "demo"
+        assert any(path.name.startswith("egress-") for path in directory.iterdir())
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not proc.alive(pid), what="the end of the box")
+        for path in directory.glob("record.json*"):
+            path.unlink()
+        assert "demo" in skiff("rm", "demo")[0]
+        assert skiff.names() == []

@@ -146,7 +146,7 @@ bool has_only_files_of_box(const files::path& directory) {
   };
   const auto is_file = [](const std::string& name) {
     return name == "root" || name == "skiffd.log" || name == "applied.json" || name.ends_with(".sock") ||
-           name.starts_with("record.json");
+           name.starts_with("record.json") || name.starts_with("egress.") || name.starts_with("egress-");
   };
   const auto is_of_root = [](const std::string& name) {
     return name == "changes" ||
