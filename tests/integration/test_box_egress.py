@@ -132,10 +132,16 @@ def test_single_rules_are_added_and_removed(skiff, outside):
     assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [403, 200]
     assert skiff("network", "box", "--egress=-evil.org", "--dry-run")[0] == "box may reach: files.example.com\n"
     for words, said in ((("-pypi.org",), "the rules are: evil.org files.example.com"), (("+a.org", "b.org"), "either rules"),
-                        (("+",), "expected a DNS name"), (("-",), "expected a DNS name")):
+                        (("+",), "expected a DNS name"), (("-",), "expected a DNS name"), (("+@nmp",), "no such profile; there are @anthropic"),
+                        (("-@npm",), "there is no such rule")):
         err = skiff("network", "box", *(word for rule in words for word in ("--egress", rule)), status=125)[1]
         assert said in err, err
     assert skiff.json("network", "box")["egress"] == ["evil.org", "files.example.com"]
+    # A profile is its hosts from the moment that it is named.
+    assert skiff("network", "box", "--egress", "+@pypi")[0] == "box may reach: evil.org files.example.com files.pythonhosted.org pypi.org\n"
+    assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "files.pythonhosted.org:443"})] == [200, 502]
+    assert skiff("network", "box", "--egress", "-@pypi")[0] == "box may reach: evil.org files.example.com\n"
+    assert "@pypi  " in skiff("egress", "profiles")[0] and "pypi.org files.pythonhosted.org" in skiff("egress", "profiles")[0]
 
 
 def test_a_box_without_a_rule_reaches_nothing_and_gets_some_later(skiff, outside):

@@ -63,12 +63,16 @@ def test_a_client_names_what_its_sandbox_reaches_and_changes_it(skiff, outside, 
     assert codes(skiff, "pypi.org:443", "evil.org:443") == ["not_allowed", 200]
     assert serving("PUT", "/v1/sandboxes/box/network", {"egress": []}) == (200, {"egress": []})
     assert codes(skiff, "evil.org:443") == ["not_allowed"]
+    hosts = {"egress": ["files.pythonhosted.org", "pypi.org"]}
+    assert serving("PUT", "/v1/sandboxes/box/network", {"egress": ["@pypi"]}) == (200, hosts)
+    assert serving("PUT", "/v1/sandboxes/box/network", {"egress": []})[0] == 200
     # A wrong body changes nothing.
     for wrong in ({}, {"egress": None}, {"egress": ["10.0.0.1"]}, {"egress": ["localhost"]}, {"egress": ["a.org"] * 1001}, {"egress": ["a\u0000.org"]},
-                  {"egress": [1]}, {"egress": ["*.org "]}, {"egress": ["a.org"], "more": 1}, {"egress": ["http://a.org/x"]}):
+                  {"egress": [1]}, {"egress": ["*.org "]}, {"egress": ["@nobody"]}, {"egress": ["@pypi:443"]}, {"egress": ["a.org"], "more": 1}, {"egress": ["http://a.org/x"]}):
         status, said = serving("PUT", "/v1/sandboxes/box/network", wrong)
         assert status in (400, 422), (wrong, said)
         assert wrong == {} or serving.rules() == []
+        assert "--egress" not in json.dumps(said), "a client knows fields and no flags"
 
 
 def test_only_who_may_create_changes_it_and_nobody_opens_what_was_open(skiff, outside, serving):
@@ -224,7 +228,7 @@ def test_what_e2b_fields_cannot_say_is_refused(skiff, outside, serving):
     assert refusal({"allowOut": ["pypi.org"]}, allow_internet_access=True)[0] == 400
     for place in ("10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"):
         assert refusal({"allowOut": [place], "denyOut": [ALL]})[0] == 501, place
-    for name in ("evil.org:22", "https://evil.org", "localhost", "*.org", "", " ", "a..org", "evil.org/x", "é.org", "0x7f.1", "a.org\u0000", "x" * 300 + ".org"):
+    for name in ("@pypi", "evil.org:22", "https://evil.org", "localhost", "*.org", "", " ", "a..org", "evil.org/x", "é.org", "0x7f.1", "a.org\u0000", "x" * 300 + ".org"):
         status, said = refusal({"allowOut": [name], "denyOut": [ALL]})
         assert status in (400, 501), (name, status, said)
     assert refusal({"allowOut": [f"n{number}.example.com" for number in range(501)], "denyOut": [ALL]})[0] == 400

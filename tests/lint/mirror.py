@@ -62,6 +62,7 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/cluster/doctor.cpp": "tests/integration/cli/test_doctor.py and test_serve_deployed.py drive it through the real binaries",
     "container/cli/commands/cluster/egress_log.cpp": "tests/integration/test_box_egress.py drives it through the real binaries",
     "container/cli/commands/cluster/egress_explain.cpp": "tests/integration/test_box_egress.py drives it through the real binaries",
+    "container/cli/commands/cluster/egress_profiles.cpp": "tests/integration/test_box_egress.py drives it",
     "container/drivers/pods/egress/log_follower.cpp": "tests/kubernetes/launcher/test_egress.py drives it through the real binaries",
     "container/cli/commands/exec.cpp": "tests/integration/cli/test_exec.py drives it through the real binaries",
     "container/cli/commands/extend.cpp": "tests/integration/cli/test_start_stop.py drives it through the real binaries",

@@ -47,6 +47,7 @@ namespace skiff::container {
 [[nodiscard]] Command network_command();
 [[nodiscard]] Command egress_log_command();
 [[nodiscard]] Command egress_explain_command();
+[[nodiscard]] Command egress_profiles_command();
 [[nodiscard]] Command egress_install_command();
 [[nodiscard]] Command secret_set_command();
 [[nodiscard]] Command secret_ls_command();

@@ -9,6 +9,7 @@
 
 #include "base/small_file.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/rules/profiles.hpp"
 #include "container/kube/objects/yaml.hpp"
 
 namespace skiff::container {
@@ -18,9 +19,8 @@ using nlohmann::json;
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
 /// Keys of the format that a later version will have.
-constexpr std::array<std::string_view, 11> kLater{"secret",  "rules",         "tls",       "profile",
-                                                  "private", "access",        "websocket", "upload_limit",
-                                                  "ech",     "encoded_slash", "ceiling"};
+constexpr std::array<std::string_view, 10> kLater{"secret",    "rules",        "tls", "private",       "access",
+                                                  "websocket", "upload_limit", "ech", "encoded_slash", "ceiling"};
 
 /// A JSON pointer (RFC 6901).
 std::string below(const std::string& pointer, std::string_view key) {
@@ -53,12 +53,20 @@ Result<> check_keys(const json& object, const std::string& pointer, std::initial
 }
 
 /// Adds a rule, and reports one that is wrong by its place.
-Result<> add(std::vector<std::string>& rules, std::string rule, const std::string& pointer) {
-  if (const auto policy = egress::Policy::parse(std::vector{rule}); !policy) {
-    return refuse(pointer, policy.error().message);
-  }
-  rules.push_back(std::move(rule));
+Result<> add(std::vector<std::string>& rules, const std::string& rule, const std::string& pointer) {
+  const auto meant = egress::with_profiles(std::vector{rule});
+  if (!meant) return refuse(pointer, meant.error().message);
+  if (const auto policy = egress::Policy::parse(*meant); !policy) return refuse(pointer, policy.error().message);
+  rules.insert(rules.end(), meant->begin(), meant->end());
   return {};
+}
+
+Result<> add_profile(std::vector<std::string>& rules, const json& entry, const std::string& pointer) {
+  SKIFF_TRY_VOID(check_keys(entry, pointer, {"profile"}));
+  const json& name = entry["profile"];
+  const std::string place = below(pointer, "profile");
+  if (!name.is_string()) return refuse(place, "expected the name of a profile");
+  return add(rules, "@" + name.get<std::string>(), place);
 }
 
 Result<> add_host(std::vector<std::string>& rules, const json& entry, const std::string& pointer) {
@@ -107,10 +115,12 @@ Result<std::vector<std::string>> egress_rules_in(std::string_view yaml) {
     const std::string pointer = "/allow/" + std::to_string(i);
     if (entry.is_string()) {
       SKIFF_TRY_VOID(add(rules, entry.get<std::string>(), pointer));
+    } else if (entry.is_object() && entry.contains("profile")) {
+      SKIFF_TRY_VOID(add_profile(rules, entry, pointer));
     } else if (entry.is_object()) {
       SKIFF_TRY_VOID(add_host(rules, entry, pointer));
     } else {
-      return refuse(pointer, "expected a host, or {host, ports, protocol}");
+      return refuse(pointer, "expected a host, {host, ports, protocol} or {profile}");
     }
   }
   return rules;

@@ -9,8 +9,8 @@
 namespace skiff::container {
 
 /// The rules in a policy file (`--egress-file`), in the form of `--egress`. The file is YAML: `version: 1`, and
-/// `allow`, a list of rules as for `--egress`, or of `{host, ports, protocol: http}`. Errors: `invalid_field` with a
-/// pointer to what is wrong, unknown, or of a later version; and for a file that allows nothing.
+/// `allow`, a list of rules as for `--egress`, of `{host, ports, protocol: http}` or of `{profile}`. Errors:
+/// `invalid_field` with a pointer to what is wrong, unknown, or of a later version; and for a file that allows nothing.
 [[nodiscard]] Result<std::vector<std::string>> egress_rules_in(std::string_view yaml);
 
 /// The rules in that file. Errors: also those of read(2).

@@ -9,6 +9,7 @@
 
 #include "base/small_file.hpp"
 #include "container/cli/flags/egress_file.hpp"
+#include "container/egress/rules/profiles.hpp"
 #include "container/host/state_directory.hpp"
 #include "container/sandbox/pools.hpp"
 #include "protocol/json/utf8.hpp"
@@ -170,7 +171,7 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   spec.wait = wait_;
   spec.mount = mount_;
   spec.exposed = exposed_;
-  spec.egress = egress_;
+  SKIFF_TRY(spec.egress, egress::with_profiles(egress_));
   spec.is_fenced = is_fenced_;
   if (!egress_file_.empty()) {
     SKIFF_TRY(auto rules, read_egress_file(egress_file_));

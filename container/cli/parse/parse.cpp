@@ -301,7 +301,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
 }
 
 std::string overview() {
-  constexpr std::size_t kNameColumns = 18;  // "session create", and two spaces on each side
+  constexpr std::size_t kNameColumns = 19;  // "egress profiles", and two spaces on each side
   std::string text =
       "skiff creates sandboxes for AI agents, runs commands in them and removes them.\n"
       "\n"

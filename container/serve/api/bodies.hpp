@@ -96,7 +96,7 @@ struct CreateSandbox {
       protocol::field("network", &CreateSandbox::network, "deny: no network; otherwise the template decides"),
       protocol::field("egress", &CreateSandbox::egress,
                       "Names that the sandbox may reach, and nothing else: pypi.org, *.example.com, example.com:8443, "
-                      "http://deb.debian.org; an empty list: nothing",
+                      "http://deb.debian.org, @npm for the hosts of a tool; an empty list: nothing",
                       {.max_items = kMostRules}),
       protocol::field("owner", &CreateSandbox::owner, "Owner of the sandbox, within the tenant",
                       {.max_length = 253, .text = protocol::Text::no_nul, .optional = true}),

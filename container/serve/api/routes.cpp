@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes/sha.hpp"
+#include "container/egress/rules/profiles.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/api/bodies.hpp"
 #include "container/serve/api/document.hpp"
@@ -125,7 +126,9 @@ Task<Result<HttpResponse>> create(Call* call) {
   if (body.network && body.egress) {
     co_return fail(Errc::invalid_field, "network and egress: an empty egress denies the network, too", "egress");
   }
-  request.egress = std::move(body.egress);
+  if (body.egress) {
+    SKIFF_CO_TRY(request.egress, egress::with_profiles(*body.egress));
+  }
   BringUps::Repeat repeat{.wants_any = request.get_or_create};
   if (!request.idempotency_key.empty()) repeat.request = to_hex(Sha256::of(request.idempotency_key + ' ' + call->body));
   Fleet& fleet = call->service.fleet();
@@ -215,8 +218,9 @@ Task<Result<HttpResponse>> show_network(Call* call) {
 
 Task<Result<HttpResponse>> set_network(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<NetworkView>(*call));
-  SKIFF_CO_TRY(auto state, co_await call->service.fleet().set_egress(call->key.tenant, call->id(),
-                                                                     {.rules = std::move(body.egress)}));
+  SKIFF_CO_TRY(auto rules, egress::with_profiles(body.egress));
+  SKIFF_CO_TRY(auto state,
+               co_await call->service.fleet().set_egress(call->key.tenant, call->id(), {.rules = std::move(rules)}));
   co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
 }
 

@@ -403,7 +403,7 @@ export interface components {
       used_ms: number | null;
     };
     CreateSandbox: {
-      /** @description Names that the sandbox may reach, and nothing else: pypi.org, *.example.com, example.com:8443, http://deb.debian.org; an empty list: nothing */
+      /** @description Names that the sandbox may reach, and nothing else: pypi.org, *.example.com, example.com:8443, http://deb.debian.org, @npm for the hosts of a tool; an empty list: nothing */
       egress?: string[];
       /** @description Variables of all its commands */
       env?: {

@@ -64,6 +64,7 @@ WRITES = {
     "key ls": [()],
     "key rm": [],
     "secret ls": [()],
+    "egress profiles": [()],
     "secret rm": [],
     "doctor": [()],
     "version": [(), ("box",)],

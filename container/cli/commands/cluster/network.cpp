@@ -6,6 +6,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/flags/dry_run.hpp"
 #include "container/egress/policy.hpp"
+#include "container/egress/rules/profiles.hpp"
 
 namespace skiff::container {
 namespace {
@@ -97,6 +98,11 @@ class Network final : public Invocation {
                   "--egress: either rules that replace all others, or changes of single ones: +HOST and -HOST",
                   "--egress");
     }
+    if (change.rules) {
+      SKIFF_TRY(change.rules, egress::with_profiles(*change.rules));
+    }
+    SKIFF_TRY(change.added, egress::with_profiles(change.added));
+    SKIFF_TRY(change.removed, egress::with_profiles(change.removed));
     return change;
   }
 

@@ -20,10 +20,13 @@ TEST(EgressFile, HasRulesAndHosts) {
       "  - {host: deb.debian.org, protocol: http}\n"
       "  - host: mirror.example.com\n"
       "    ports: [8080]\n"
-      "    protocol: http\n");
+      "    protocol: http\n"
+      "  - profile: npm\n"
+      "  - \"@pypi\"\n");
   ASSERT_TRUE(rules.has_value()) << rules.error().message;
   EXPECT_EQ(*rules, (Rules{"pypi.org", "*.githubusercontent.com", "db.example.com:5432", "db.example.com:8443",
-                           "http://deb.debian.org", "http://mirror.example.com:8080"}));
+                           "http://deb.debian.org", "http://mirror.example.com:8080", "registry.npmjs.org", "pypi.org",
+                           "files.pythonhosted.org"}));
 }
 
 TEST(EgressFile, SaysWhereItIsWrong) {
@@ -50,7 +53,11 @@ TEST(EgressFile, SaysWhereItIsWrong) {
       {begin + "[{host: a.org, rules: []}]", "/allow/0/rules: this version does not support it"},
       {begin + "[{host: a.org, tls: terminate}]", "/allow/0/tls: this version does not support it"},
       {begin + "[{host: a.org, private: true}]", "/allow/0/private: this version does not support it"},
-      {begin + "[{profile: npm}]", "/allow/0/profile: this version does not support it"},
+      {begin + "[{profile: nmp}]", "/allow/0/profile: --egress \"@nmp\": there is no such profile"},
+      {begin + "[{profile: [npm]}]", "/allow/0/profile: expected the name of a profile"},
+      {begin + "[{profile: npm, ports: [8443]}]", "/allow/0/ports: there is no such key"},
+      {begin + "[{profile: \"@npm\"}]", "/allow/0/profile: --egress \"@@npm\""},
+      {begin + "[\"@\"]", "/allow/0: --egress \"@\""},
       {begin + "[a.org]\nsecrets: {}", "/secrets: this version does not support it"},
       {begin + "[{host: a.org, \"p/o~rts\": [1]}]", "/allow/0/p~1o~0rts: there is no such key"},
       {begin + "[a.org]\nallow: [b.org]", "--egress-file"},
