@@ -156,6 +156,9 @@ class Driver {
   [[nodiscard]] virtual Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                              std::vector<std::string> allow) = 0;
 
+  /// True if new sandboxes can have egress by name.
+  [[nodiscard]] virtual Task<bool> offers_egress() { co_return false; }
+
   /// Changes the names that a sandbox may reach (`--egress`), also for later starts. Of two changes at the same time
   /// none is lost. An empty one changes nothing. Returns what is in force now. `not_supported`: sandboxes of this
   /// driver have none. `invalid_field`: this one has none, or a rule is wrong.

@@ -65,7 +65,7 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
   if (!wanted.image.empty() && (pool == nullptr || wanted.image != pool->image)) {
     return std::unexpected{decided_by_the_pool("--image")};
   }
-  if (!wanted.egress.empty() && (pool == nullptr || !pool->is_fenced)) {
+  if (wanted.has_egress() && (pool == nullptr || !pool->is_fenced)) {
     return fail(Errc::invalid_field,
                 "--egress and --pool: the sandboxes of this pool have no fence while they wait; `skiff pool create "
                 "POOL --egress` makes a pool of sandboxes that have",
@@ -94,6 +94,8 @@ SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool) {
   for_each_pod_option([&](const auto& option) {
     if (!option.is_of_pod && !option.is_default(own)) whole.pod.*option.member = std::move(own.*option.member);
   });
+  // Behind the fence and without a rule it reaches nothing already.
+  if (whole.is_fenced && whole.egress.empty() && whole.pod.network == "deny") whole.pod.network = pool.pod.network;
   return whole;
 }
 

@@ -141,6 +141,10 @@ struct Sandbox {
 /// The error for a sandbox that does not run, with the remedy: `sandbox_not_running`.
 [[nodiscard]] Error not_running(const Sandbox& sandbox);
 
+/// The `field` of a `sandbox_failed` error without an egress proxy in the cluster, or with one that lacks the current
+/// key.
+inline constexpr std::string_view kEgressNotInstalled = "egress_not_installed";
+
 /// `Sandbox::details["network"]` of a sandbox with egress by name and no rule.
 inline constexpr std::string_view kNoEgress = "egress by name: nothing";
 /// Returns such a text with these rules.

@@ -96,6 +96,7 @@ class TracedDriver final : public Driver {
     Span span = begin("change sandbox network", name);
     return spanning(std::move(span), driver_->set_network(std::move(name), std::move(network), std::move(allow)));
   }
+  Task<bool> offers_egress() override { return driver_->offers_egress(); }
   Task<Result<EgressState>> set_egress(std::string name, EgressChange change) override {
     Span span = begin("change sandbox egress", name);
     return spanning(std::move(span), driver_->set_egress(std::move(name), std::move(change)));

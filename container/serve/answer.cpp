@@ -6,6 +6,7 @@
 
 #include "container/kube/objects/status.hpp"
 #include "container/sandbox/progress.hpp"
+#include "container/sandbox/sandbox.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"
 
@@ -14,6 +15,10 @@ namespace {
 
 /// Retry-After for faults that others must fix, and for resources that others must free.
 constexpr int kRetrySeconds = 10;
+
+/// The flag that errors about rules name, and the field that clients have instead.
+constexpr std::string_view kEgressFlag = "--egress";
+constexpr std::string_view kEgressField = "egress";
 
 }  // namespace
 
@@ -42,7 +47,17 @@ bool is_cluster_fault(const Error& error) {
   return error.code == Errc::cluster_unavailable || error.field == kube::kClusterFault;
 }
 
+Error about_rules(Error error, std::string_view field) {
+  if (error.message.starts_with(kEgressFlag)) error.message.replace(0, kEgressFlag.size(), field);
+  error.field = field;
+  return error;
+}
+
 Error for_tenants(const Error& error) {
+  if (error.code == Errc::sandbox_failed && error.field == kEgressNotInstalled) {
+    return {Errc::not_supported, error.message, std::string{kEgressField}};
+  }
+  if (error.field == kEgressFlag) return about_rules(error, kEgressField);
   if (!is_cluster_fault(error)) return error;
   if (error.field == reason_word(FailureReason::admission)) {
     return {Errc::cluster_unavailable, "an admission webhook of the cluster does not answer: try again later",

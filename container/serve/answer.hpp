@@ -20,6 +20,8 @@ namespace skiff::container::serve {
 /// True for an error of the cluster, or of the server's access to it: a tenant cannot fix it, and must not see the
 /// names of accounts and addresses in it.
 [[nodiscard]] bool is_cluster_fault(const Error& error);
+/// An error about rules of egress by name, for clients that know `field` and not the flag --egress.
+[[nodiscard]] Error about_rules(Error error, std::string_view field);
 /// The error in the form for tenants.
 [[nodiscard]] Error for_tenants(const Error& error);
 

@@ -128,7 +128,6 @@ TESTED_ELSEWHERE = {
     "container/serve/e2b/routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/api/event_routes.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
     "container/serve/api/list_stream.cpp": "tests/integration/test_serve_events.py drives it through the real binaries",
-    "container/serve/fleet/fleet_egress.cpp": "tests/integration/test_serve_egress.py",
     "container/serve/fleet/fleet_pools.cpp": "tests/container/serve/fleet/fleet_test.cpp",
     "container/serve/fleet/followers.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
     "container/serve/api/network_log.cpp": "tests/integration/test_serve_egress.py drives it through the real binaries",

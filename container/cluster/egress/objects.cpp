@@ -4,6 +4,7 @@
 
 #include "container/cluster/labels.hpp"
 #include "container/kube/objects/pod.hpp"
+#include "container/sandbox/dialects.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "protocol/net/address.hpp"
 
@@ -161,6 +162,22 @@ Object egress_fence(const std::string& tenant, std::string_view prefix) {
   return fence;
 }
 
+Object egress_dialects(const std::string& tenant, std::string_view prefix) {
+  Object policy = Object::make(kube::kNetworkPolicies, tenant,
+                               std::string{prefix}.append("network-").append(kEgressNetwork).append("-dialects"));
+  labels::put_common(policy, "network", {}, {});
+  // A port that is named is open at the Pods that have a port of this name, and at no others.
+  json ports = json::array();
+  for (const Dialect& dialect : kDialects) {
+    for (const DialectPort& port : dialect.ports) ports.push_back({{"port", port.name}, {"protocol", "TCP"}});
+  }
+  policy.json["spec"] = {
+      {"podSelector", {{"matchLabels", {{labels::kNetwork, kEgressNetwork}, {labels::kComponent, "sandbox"}}}}},
+      {"policyTypes", json::array({"Ingress"})},
+      {"ingress", json::array({json{{"ports", std::move(ports)}}})}};
+  return policy;
+}
+
 Object egress_notice(const EgressInstall& wanted, const Object& service) {
   Object notice = create_of(kube::kConfigMaps, wanted.tenant, kEgressName);
   notice.json["data"][kEgressKeysField] = wanted.public_keys;
@@ -183,6 +200,7 @@ std::vector<std::pair<Resource, Object>> egress_objects(const EgressInstall& wan
   // The fence and the proxy's own policy come first, so that there is no moment without them.
   return {{kube::kNamespaces, std::move(place)},
           {kube::kNetworkPolicies, egress_fence(wanted.tenant, wanted.prefix)},
+          {kube::kNetworkPolicies, egress_dialects(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, admission(wanted.tenant, home)},
           {kServiceAccounts, service_account(home)},
           {kRoles, role(wanted.tenant)},

@@ -29,6 +29,7 @@ class BoxDriver final : public HostDriver {
   /// `invalid_field`: a box has no network that could be changed.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
+  [[nodiscard]] Task<bool> offers_egress() override { co_return true; }
   [[nodiscard]] Task<Result<EgressState>> set_egress(std::string name, EgressChange change) override;
   [[nodiscard]] Task<Result<std::string>> egress_log(std::string name) override;
   [[nodiscard]] Task<Result<>> follow_egress_log(std::string name,

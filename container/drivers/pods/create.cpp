@@ -115,8 +115,14 @@ Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext
   if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
     policy->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
   }
-  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*policy), {.force = true});
-  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  std::vector<Object> policies{std::move(*policy)};
+  if (spec.has_egress() && !spec.pod.dialects.empty()) {
+    policies.push_back(egress_dialects(context.namespace_name, context.prefix));
+  }
+  for (Object& one : policies) {
+    auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(one), {.force = true});
+    if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  }
   co_return Result<>{};
 }
 

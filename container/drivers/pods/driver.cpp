@@ -377,6 +377,10 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   co_return co_await change_network(cluster_, std::move(known), std::move(network), std::move(allow));
 }
 
+Task<bool> PodDriver::offers_egress() {
+  return has_egress_proxy(cluster_);
+}
+
 Task<Result<EgressState>> PodDriver::set_egress(std::string name, EgressChange change) {
   SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
   co_return co_await change_egress(cluster_, std::move(known), std::move(change));

@@ -60,6 +60,7 @@ class PodDriver final : public Driver {
   /// `invalid_field` for a sandbox of one run.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
                                                      std::vector<std::string> allow) override;
+  [[nodiscard]] Task<bool> offers_egress() override;
   [[nodiscard]] Task<Result<EgressState>> set_egress(std::string name, EgressChange change) override;
   [[nodiscard]] Task<Result<std::string>> egress_log(std::string name) override;
   [[nodiscard]] Task<Result<>> follow_egress_log(std::string name,

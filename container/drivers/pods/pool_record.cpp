@@ -246,6 +246,10 @@ PoolPlan plan_pool(const PoolSpec& pool, const Object& record, const std::vector
 json take_patch(const Object& pod, const SandboxSpec& sandbox, const std::optional<Object>& record,
                 std::string_view taker) {
   json patch = begin_patch(pod);
+  // The record of the pool may be an old copy, of one whose Pods were fenced.
+  if (sandbox.has_egress()) {
+    patch.push_back(operation("test", pointer_to("/metadata/labels", labels::kNetwork), kEgressNetwork));
+  }
   Object taken = as_taken(pod, sandbox);
   if (!taker.empty()) taken.json["metadata"]["annotations"][labels::kTakenBy] = taker;
   for (const char* map : {"labels", "annotations"}) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/egress/policy.hpp"
+#include "container/serve/answer.hpp"
 #include "protocol/json/utf8.hpp"
 #include "protocol/net/address.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kShownOfName = 300;
+constexpr std::string_view kAllowOut = "allowOut";
 
 bool is_everything(std::string_view place) {
   return place == "0.0.0.0/0" || place == "::/0";
@@ -46,8 +48,7 @@ Result<> add_name(std::vector<std::string>& rules, const std::string& name) {
   }
   for (const std::string& rule : {name, "http://" + name}) {
     if (auto policy = egress::Policy::parse(std::vector{rule}); !policy) {
-      policy.error().field = "allowOut";
-      return std::unexpected{std::move(policy.error())};
+      return std::unexpected{about_rules(std::move(policy.error()), kAllowOut)};
     }
     rules.push_back(rule);
   }
@@ -107,7 +108,9 @@ Result<WantedNetwork> wanted_network(const json& network, bool has_internet) {
                 "other traffic.",
                 "denyOut");
   }
-  if (auto policy = egress::Policy::parse(wanted.rules); !policy) return std::unexpected{std::move(policy.error())};
+  if (auto policy = egress::Policy::parse(wanted.rules); !policy) {
+    return std::unexpected{about_rules(std::move(policy.error()), kAllowOut)};
+  }
   wanted.kind = Kind::names;
   return wanted;
 }

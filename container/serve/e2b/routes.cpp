@@ -240,8 +240,8 @@ Task<Result<HttpResponse>> create(Call* call) {
                         .request = call->body};
   if (network.kind != WantedNetwork::Kind::whole) {
     // Without egress by name a sandbox may still have no network at all.
-    const bool may = co_await call->service.fleet().offers_egress(call->key.tenant, request.template_name);
-    if (may || network.kind == WantedNetwork::Kind::names) {
+    const bool names_hosts = network.kind == WantedNetwork::Kind::names;
+    if (names_hosts || co_await call->service.fleet().closes_by_name(call->key.tenant, request.template_name)) {
       request.egress = std::move(network.rules);
     } else {
       request.network = "deny";

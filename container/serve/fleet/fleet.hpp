@@ -112,10 +112,13 @@ class Fleet {
   /// without its owner's request.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
-  /// See `may_have_egress` and `is_open`; false for an unknown template.
-  [[nodiscard]] Task<bool> offers_egress(std::string tenant, std::string template_name);
+  /// True if a sandbox from this template that is to reach nothing can have egress by name without a rule, so that
+  /// names can be added later. A pool decides this itself, whose sandboxes may be behind a fence or not.
+  [[nodiscard]] Task<bool> closes_by_name(std::string tenant, std::string template_name);
+  /// See `is_open`; false for an unknown template.
   [[nodiscard]] Task<Result<bool>> is_open(std::string tenant, Sandbox sandbox);
-  /// Changes the rules of its egress by name, or returns them. `not_supported` for a sandbox that has none.
+  /// Changes the rules of its egress by name, or returns them. `not_supported` for a sandbox that has none, and for a
+  /// change of one whose template has a narrower network.
   [[nodiscard]] Task<Result<EgressState>> set_egress(std::string tenant, std::string id, EgressChange change);
   /// See Driver::follow_egress_log.
   [[nodiscard]] Task<Result<>> follow_egress_log(std::string tenant, std::string id,
@@ -175,6 +178,8 @@ class Fleet {
     to_change,  ///< `cluster_unavailable` if the host is away, although a copy is known
   };
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id, Reading reading = Reading::now);
+  /// True if its template permits no egress by name.
+  [[nodiscard]] bool is_narrower(const Driver& driver, const Sandbox& sandbox) const;
   [[nodiscard]] Task<Result<Made>> create_once(ApiKey key, CreateRequest request, Progress progress);
   /// Returns the sandbox that another request has created or is creating. The requests must be the same, unless any
   /// sandbox of the name is accepted.

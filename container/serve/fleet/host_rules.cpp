@@ -24,7 +24,9 @@ Removal swift_removal(const Driver& driver) {
 }
 
 bool may_have_egress(const Driver& driver, const SandboxSpec& spec) {
-  return driver.name() == "box" && (!spec.names_network || spec.pod.network == "open");
+  const bool is_narrower = spec.pod.network != PodOptions{}.network;
+  if (driver.name() == "pod") return !is_narrower;
+  return driver.name() == "box" && (!spec.names_network || !is_narrower);
 }
 
 bool is_open(const Driver& driver, const SandboxSpec& spec) {
@@ -41,7 +43,7 @@ Result<> check_request(const Driver& driver, const SandboxSpec& spec, const Crea
   if (request.egress && !may_have_egress(driver, spec)) {
     return fail(Errc::not_supported,
                 "sandboxes from this template have no egress by name: its driver does not offer it here, or its own "
-                "network is narrower",
+                "network is narrower; the server's operator makes a template without `network`",
                 "egress");
   }
   if (!is_claimed(driver, spec)) return {};

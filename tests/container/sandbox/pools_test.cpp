@@ -115,6 +115,21 @@ TEST(Pools, GiveASandboxTheirDialects) {
   EXPECT_EQ(refused(check_fits_pool(wanted, &pool.sandbox)), "--port");
 }
 
+TEST(Pools, WithoutAFenceGiveNoSandboxThatHasOne) {
+  PoolSpec pool = pool_of_two();
+  SandboxSpec wanted{.name = "box"};
+  wanted.is_fenced = true;
+  EXPECT_EQ(refused(check_fits_pool(wanted, &pool.sandbox)), "--egress") << "it would be open";
+  pool.sandbox.is_fenced = true;
+  EXPECT_TRUE(check_fits_pool(wanted, &pool.sandbox));
+  wanted.is_fenced = false;
+  EXPECT_TRUE(complete_from_pool(wanted, pool.sandbox).has_egress());
+  wanted.pod.network = "deny";
+  EXPECT_EQ(complete_from_pool(wanted, pool.sandbox).pod.network, "open") << "the fence alone closes it";
+  wanted.egress = {"pypi.org"};
+  EXPECT_EQ(complete_from_pool(wanted, pool.sandbox).pod.network, "deny") << "for the driver to refuse";
+}
+
 TEST(Pools, GiveASandboxTheirPodAndTheirVariables) {
   SandboxSpec wanted{.name = "box", .owner = "ann", .env = {{"LEVEL", "own"}}};
   wanted.pod.pool = "python";

@@ -41,5 +41,15 @@ TEST(ErrorAnswer, OfAKeyThatIsWrongIsStillTheTenants) {
   EXPECT_FALSE(is_cluster_fault({Errc::permission_denied, "not yours"}));
 }
 
+TEST(ErrorAnswer, OfARuleNamesTheFieldAndNotTheFlag) {
+  const auto said = nlohmann::json::parse(
+      error_answer(Face::own, {Errc::invalid_field, "--egress \"10.0.0.1\": a name", "--egress"}, "r1").body);
+  EXPECT_EQ(said["detail"], "egress \"10.0.0.1\": a name");
+  EXPECT_EQ(said["field"], "egress");
+  const auto none = error_answer(Face::own, {Errc::sandbox_failed, "no proxy", "egress_not_installed"}, "r1");
+  EXPECT_EQ(none.status, 501U);
+  EXPECT_EQ(nlohmann::json::parse(none.body)["code"], "not_supported");
+}
+
 }  // namespace
 }  // namespace skiff::container::serve

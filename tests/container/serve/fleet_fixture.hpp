@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "container/serve/fleet/fleet.hpp"
 #include "tests/container/sandbox/refusing_driver.hpp"
@@ -66,6 +67,11 @@ class RecordDriver final : public fakes::RefusingDriver {
     records[name].state = SandboxState::stopped;
     co_return Result<>{};
   }
+  Task<bool> offers_egress() override { co_return has_proxy; }
+  Task<Result<EgressState>> set_egress(std::string, EgressChange change) override {
+    if (change.rules) rules = *change.rules;
+    co_return EgressState{.rules = rules};
+  }
   Task<Result<Endpoint>> endpoint(std::string, TokenGrant) override {
     ++sought;
     co_return Endpoint{};
@@ -79,7 +85,9 @@ class RecordDriver final : public fakes::RefusingDriver {
   std::map<std::string, Sandbox> records;
   SandboxSpec last = {};
   std::string appears_meanwhile;
+  std::vector<std::string> rules = {};
   std::string_view kind = "local";
+  bool has_proxy = true;
   int created = 0;
   int dialled = 0;
   int sought = 0;

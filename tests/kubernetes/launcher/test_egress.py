@@ -18,6 +18,8 @@ import egress_internet
 import egress_world
 import images
 import watchdogs
+from egress_servers import ALL, Servers
+from replicas import in_the_network_of_pods
 from skiff import Skiff, pool_json
 from waiting import until, until_still
 
@@ -96,7 +98,9 @@ LONGEST_RACE = 60 + 8 * RACES  # seconds
 def cluster():
     with clusters.running("kube-router") as cluster:
         tls = next(pathlib.Path("/usr/lib").glob("python3.*/lib-dynload/_ssl.*.so"))
-        cluster.load(PYTHON, images.python(tls).done(), {"Cmd": ["python"], "Env": ["PATH=/usr/bin:/bin"]})
+        # E2B's SDKs run /bin/bash, whatever an image has.
+        layer = images.python(tls).file("bin/bash", b"#!/bin/sh\nexec sh \"$@\"\n", 0o755)
+        cluster.load(PYTHON, layer.done(), {"Cmd": ["python"], "Env": ["PATH=/usr/bin:/bin"]})
         deployments.load(cluster)
         yield cluster
 
@@ -318,6 +322,99 @@ def test_it_is_refused_where_no_proxy_is_and_not_removed_below_sandboxes(skiff, 
     assert "skiff egress install" in told and bare.namespace.of_skiff() == []
     skiff.up("box", "--egress", "pypi.org")
     assert "would be without their fence" in skiff("egress", "install", "--remove", status=125)[1]
+
+
+# --- through skiff serve ---
+
+@pytest.fixture(scope="module")
+def replicas(one):
+    pair = Servers(one)
+    yield pair
+    pair.finish()
+
+
+def codes(skiff, name, *places):
+    return [one.get("code") or one["status"] for one in skiff.through(*({"to": place} for place in places), name=name)]
+
+
+def test_a_client_of_the_server_names_what_its_pod_reaches_and_changes_it(skiff, replicas):
+    name = replicas.make(egress=["PyPI.org", "files.example.com:443"])
+    pod = skiff.pod(name)
+    assert pod["metadata"]["labels"]["skiff.dev/network"] == "egress"
+    assert codes(skiff, name, "pypi.org:443", "evil.org:443") == [200, "not_allowed"]
+    assert not any(skiff.reaches(f"{egress_world.FAR}:443", "10.96.0.1:443", name=name))
+    network = f"/v1/sandboxes/{name}/network"
+    assert replicas("GET", network) == replicas("GET", network) == (200, {"egress": ["files.example.com", "pypi.org"]})
+    staying = skiff.start("exec", name, "--", "python3", "by_name.py", json.dumps([{"to": "pypi.org:443", "stay": True}]))
+    assert staying.stdout.readline() == b"pypi.org 443 hello\n"
+    assert replicas("PUT", network, {"egress": ["evil.org"]}) == (200, {"egress": ["evil.org"]})
+    assert staying.wait(30) == 0
+    assert replicas("GET", network) == replicas("GET", network) == (200, {"egress": ["evil.org"]})
+    until(lambda: codes(skiff, name, "pypi.org:443", "evil.org:443") == ["not_allowed", 200], 30, "the new rules")
+    for wrong in ({}, {"egress": ["10.0.0.1"]}, {"egress": ["a.org"] * 1001}, {"egress": [1]}, {"egress": [f"{'x' * 60}.{'y' * 60}{i}.org" for i in range(200)]}):
+        status, said = replicas("PUT", network, wrong)
+        assert status in (400, 422) and "--egress" not in json.dumps(said), (wrong, said)
+    # The agent's dialect is let in, and nothing else is: not even from another Pod of the namespace.
+    ip = pod["status"]["podIP"]
+    skiff.up("plain")
+    listening = skiff.start("exec", name, "--", "python3", "-m", "http.server", "8000")
+    until(lambda: skiff.reaches("127.0.0.1:8000", name=name)[1], 30, "that it listens")
+    until(lambda: skiff.reaches(*(f"{ip}:{port}" for port in (7070, 49983, 8000, 3128)), name="plain")[1:] == [True, True, False, False], 30, "what is let in")
+    listening.kill()
+    listening.communicate()
+
+
+def test_who_may_open_what_for_a_pod(skiff, replicas):
+    use = skiff("key", "create", "use", "--scope", "use", "--tenant", skiff.namespace.name)[0].strip()
+    opened, fenced = replicas.make(), replicas.make(egress=[])
+    # An open one stays as it is: connections that it has would live on.
+    for path, body in ((f"/v1/sandboxes/{opened}/network", {"egress": []}), (f"/sandboxes/{opened}/network", {"allow_internet_access": False})):
+        assert replicas("PUT", path, body)[0] == 501
+    assert replicas("PUT", f"/v1/sandboxes/{fenced}/network", {"egress": ["pypi.org"]}, use)[0] == 403
+    assert replicas("POST", "/v1/sandboxes", {"template": "closed", "egress": ["pypi.org"]})[0] == 501
+    narrow = replicas.start("--network", "deny")
+    try:
+        assert replicas("POST", "/v1/sandboxes", {"egress": ["pypi.org"]}, by=narrow)[0] == 501
+        assert replicas("POST", "/sandboxes", {"network": {"allowOut": ["pypi.org"], "denyOut": [ALL]}}, by=narrow)[0] == 501
+        for path, body in ((f"/v1/sandboxes/{fenced}/network", {"egress": ["*"]}), (f"/sandboxes/{fenced}/network", {})):
+            assert replicas("PUT", path, body, by=narrow)[0] == 501
+    finally:
+        narrow.stop()
+    assert replicas("GET", f"/v1/sandboxes/{fenced}/network") == (200, {"egress": []})
+    skiff("key", "rm", "use")
+
+
+def test_a_pool_behind_the_fence_gives_clients_what_they_ask_for(pools, replicas):
+    skiff = pools
+    pool_json(skiff, "create", "fenced", "-q", "--size", 2, "--egress", "--dialect", "e2b")
+    waiting = {pod["metadata"]["name"]: pod for pod in skiff.namespace.items("pods")}
+    skiff.up("plain")
+    # Nobody reaches a dialect that has no token yet.
+    assert not any(skiff.reaches(*(f"{pod['status']['podIP']}:49983" for pod in waiting.values()), name="plain")[1:])
+    named, bare = replicas.make(template="warm", egress=["pypi.org"]), replicas.make(template="warm")
+    details = [json.loads(skiff("describe", name, "-o", "json")[0])["details"] for name in (named, bare)]
+    assert details[0]["pod"] in waiting and details[1]["pod"].startswith("skiff-pool-fenced-"), details
+    assert [one["network"] for one in details] == ["egress by name: pypi.org", "egress by name: nothing"]
+    assert codes(skiff, named, "pypi.org:443", "evil.org:443") == [200, "not_allowed"]
+    assert codes(skiff, bare, "pypi.org:443") == ["not_allowed"]
+    # All public again, through the proxy.
+    assert replicas("PUT", f"/sandboxes/{bare}/network", {}) == (204, None)
+    until(lambda: codes(skiff, bare, "pypi.org:443", "evil.org:443", "both.example.com:443") == [200, 200, "private_address"], 30, "all names")
+    assert not any(skiff.reaches(f"{egress_world.FAR}:443", "10.96.0.1:443", name=bare))
+    # A server that reaches Pods at their addresses, as in a cluster, finds the dialect open.
+    with in_the_network_of_pods(replicas) as ask:
+        made = ask("POST", "/v1/sandboxes", b'{"template": "warm", "egress": ["pypi.org"]}', replicas.key, {"Content-Type": "application/json"})
+        assert made.status == 201, made.body
+    denied = replicas.make(template="warm", network="deny")
+    assert codes(skiff, denied, "pypi.org:443") == ["not_allowed"]
+    pool_json(skiff, "create", "open", "-q", "--size", 0, "--dialect", "e2b")
+    for rules in (["pypi.org"], []):
+        status, said = replicas("POST", "/v1/sandboxes", {"template": "open", "egress": rules})
+        assert (status, said["field"]) == (400, "egress") and "skiff pool create POOL --egress" in said["detail"], said
+
+
+def test_the_python_sdk_names_what_a_pod_reaches(skiff, replicas, tmp_path):
+    replicas.run_python_sdk("e2b_network.py", tmp_path)
 
 
 def came_from(outside, words):

@@ -33,6 +33,7 @@ def test_uploads_and_streams_go_on_through_two_replicas_whatever_the_api_server_
                     if fault != "gone":
                         assert is_refused(create(replicas, ask, "another")), fault
                         assert is_refused(ask("DELETE", "/v1/sandboxes/box", None, replicas.key)), fault
+                        assert is_refused(ask("PUT", "/v1/sandboxes/box/network", b'{"egress": []}', replicas.key, {"Content-Type": "application/json"})), fault
                 for upload in uploads:
                     upload.send()
                 api.be("well")

@@ -102,6 +102,19 @@ print("done")
     run_sdk(installed.python_of(QUICK_STARTS / "openai_agents.txt"), program)
 
 
+def test_without_a_proxy_a_sandbox_has_no_egress_by_name_but_may_have_no_network(replicas, made):
+    server = replicas.pair[0]
+    for path, body in (("/v1/sandboxes", {"egress": []}), ("/sandboxes", {"network": {"allowOut": ["pypi.org"], "denyOut": ["0.0.0.0/0"]}})):
+        answer = server.request("POST", path, body, replicas.key, timeout=60)
+        assert answer.status == 501 and b"skiff egress install" in answer.body, answer.body
+    answer = server.request("POST", "/sandboxes", {"allow_internet_access": False, "timeout": 600}, replicas.key, timeout=130)
+    assert answer.status == 201, answer.body
+    name = answer.json()["sandboxID"]
+    assert replicas.home.get("pod", f"skiff-{name}")["metadata"]["labels"]["skiff.dev/network"] == "own"
+    assert server.request("PUT", f"/sandboxes/{name}/network", {}, replicas.key).status == 501
+    assert server.request("DELETE", f"/sandboxes/{name}", key=replicas.key).status == 204
+
+
 # --- one sandbox in whatever hands ---
 
 def test_replicas_and_the_cli_see_the_same_sandboxes(replicas, made):

@@ -45,11 +45,10 @@ Result<> check_beside_egress(const SandboxSpec& spec) {
     return refuse("--network", "--egress names all that the sandbox may reach");
   }
   const std::string of_agent =
-      "the fence of egress by name lets in connections to the agent alone; skiff forward "
-      "reaches other ports";
+      "the fence of egress by name lets in connections to the agent and its dialects alone; skiff forward reaches "
+      "other ports";
   if (!pod.allow.empty()) return refuse("--allow", of_agent);
   if (!pod.ports.empty()) return refuse("--port", of_agent);
-  if (!pod.dialects.empty()) return refuse("--dialect", of_agent);
   if (pod.agent_port != kAgentPort) return refuse("--agent-port", of_agent);
   if (pod.namespace_per_sandbox) return refuse("--namespace-per-sandbox", "the proxy is that of one namespace");
   return {};
@@ -125,6 +124,10 @@ Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec) {
   spec->egress = policy.rules();
   SKIFF_CO_TRY_VOID(co_await find_notice(cluster));
   co_return Result<>{};
+}
+
+Task<bool> has_egress_proxy(Cluster* cluster) {
+  co_return (co_await find_notice(cluster)).has_value();
 }
 
 Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id) {

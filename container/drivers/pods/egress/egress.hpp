@@ -15,12 +15,12 @@
 /// Egress by name of sandboxes that are Pods: `skiff egress install` has put a proxy beside their namespace.
 namespace skiff::container {
 
-/// The `field` of the error without that proxy, or with one that lacks the current key: a `sandbox_failed`.
-inline constexpr std::string_view kEgressNotInstalled = "egress_not_installed";
-
-/// Checks the rules of a new sandbox, which it brings into their one form, and that the proxy is installed. Does
-/// nothing without rules.
+/// Checks the rules of a new sandbox, which it brings into their one form, and that the proxy is installed: else
+/// `kEgressNotInstalled`. Does nothing for a sandbox without egress by name.
 [[nodiscard]] Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec);
+
+/// True if that proxy is installed.
+[[nodiscard]] Task<bool> has_egress_proxy(Cluster* cluster);
 
 /// The proxy's addresses, and the sandbox's credential, signed by `key`.
 [[nodiscard]] Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id);

@@ -2,9 +2,13 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "container/cli/output/output.hpp"
+#include "tests/support/page.hpp"
 
 namespace skiff::container {
 namespace {
@@ -43,6 +47,18 @@ TEST(EgressObjects, TheFenceLeadsToTheProxyAlone) {
   EXPECT_EQ(egress_fence("team-a", "skiff-").json["spec"], spec) << "that of install and that of up are one";
 }
 
+TEST(EgressObjects, DialectsAreReachedAtThePortsThatASandboxNamesAndNotWhileItWaits) {
+  const auto policy = egress_dialects("team-a", "skiff-");
+  EXPECT_EQ(policy.name(), "skiff-network-egress-dialects");
+  const auto& spec = policy.json["spec"];
+  EXPECT_EQ(spec["podSelector"]["matchLabels"],
+            (nlohmann::json{{"skiff.dev/network", "egress"}, {"app.kubernetes.io/component", "sandbox"}}));
+  EXPECT_EQ(spec["policyTypes"], nlohmann::json{"Ingress"}) << "it opens no way out";
+  std::vector<std::string> names;
+  for (const auto& port : spec["ingress"][0]["ports"]) names.push_back(port["port"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"e2b", "kubebox", "python-runtime", "sandboxd-rest", "sandboxd-grpc"}));
+}
+
 TEST(EgressObjects, CanaryAndMetricsAreOpenToEverybodyAndTheProxyToFencedPods) {
   const auto ingress = find("NetworkPolicy", "team-a-egress").json["spec"]["ingress"];
   ASSERT_EQ(ingress.size(), 3U);
@@ -62,6 +78,18 @@ TEST(EgressObjects, TheProxyMayReadPodsOfThatNamespaceAndNothingElse) {
   const auto pod = find("Deployment", "team-a-egress").json["spec"]["template"]["spec"];
   EXPECT_EQ(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
   EXPECT_EQ(pod["enableServiceLinks"], false) << "their variables look like settings";
+}
+
+TEST(EgressObjects, AreThoseOfTheChart) {
+  const EgressInstall wanted{
+      .tenant = "skiff-sandboxes", .image = "registry.invalid/skiff", .public_keys = "the keys of the values"};
+  std::string text;
+  for (const auto& [resource, object] : egress_objects(wanted)) {
+    text += (text.empty() ? "" : "---\n") + format_yaml(object.json);
+  }
+  const kube::Object service{{{"spec", {{"clusterIP", "192.0.2.1"}}}}};
+  text += "---\n" + format_yaml(egress_notice(wanted, service).json);
+  test::expect_page("../deploy/helm/skiff-serve/files/egress.yaml", text);
 }
 
 TEST(EgressNotice, HasTheAddressesOfTheService) {

@@ -200,6 +200,17 @@ TEST(TakePatch, PutsASandboxThatFewMayReachUnderAPolicyOfItsOwn) {
   EXPECT_EQ(patched(free, take_patch(free, sandbox, std::nullopt)).label(labels::kNetwork), "own");
 }
 
+TEST(TakePatch, GivesASandboxWithEgressByNameAPodAloneThatWasBehindTheFence) {
+  SandboxSpec sandbox{.name = "box", .owner = "ann"};
+  sandbox.egress = {"pypi.org"};
+  Object free = member(0);
+  EXPECT_THROW((void)patched(free, take_patch(free, sandbox, std::nullopt)), json::exception);
+  free.json["metadata"]["labels"][labels::kNetwork] = "egress";
+  const Object taken = patched(free, take_patch(free, sandbox, std::nullopt));
+  EXPECT_EQ(taken.label(labels::kNetwork), "egress");
+  EXPECT_EQ(taken.annotation(kEgressAnnotation), R"(["pypi.org"])");
+}
+
 TEST(TakePatch, LeavesNoOwnerWhereThereIsNoRecord) {
   const SandboxSpec sandbox{.name = "box", .owner = "ann"};
   const Object free = member(0);

@@ -44,6 +44,9 @@ CO_TEST(PodEgress, NeedsTheProxyOfItsNamespace, DrivenCluster& on) {
   EXPECT_EQ(refused.error().field, "egress_not_installed");
   EXPECT_TRUE(refused.error().message.contains("skiff egress install")) << refused.error().message;
   EXPECT_EQ(on.record_says("pod"), "there is no record");
+  EXPECT_FALSE(co_await on.driver.offers_egress());
+  co_await install(&on);
+  EXPECT_TRUE(co_await on.driver.offers_egress());
 }
 
 CO_TEST(PodEgress, MakesAFencedPodWithItsRulesAndItsCredential, DrivenCluster& on) {
@@ -92,7 +95,6 @@ CO_TEST(PodEgress, StandsBesideNothingThatOpensTheFence, DrivenCluster& on) {
       [](SandboxSpec& spec) { spec.names_network = true; },
       [](SandboxSpec& spec) { spec.pod.allow = {"203.0.113.7/32"}; },
       [](SandboxSpec& spec) { spec.pod.ports = {"8080"}; },
-      [](SandboxSpec& spec) { spec.pod.dialects = {"e2b"}; },
       [](SandboxSpec& spec) { spec.pod.namespace_per_sandbox = true; },
       [](SandboxSpec& spec) { spec.egress = {"10.0.0.1"}; },
   };
@@ -108,6 +110,17 @@ CO_TEST(PodEgress, StandsBesideNothingThatOpensTheFence, DrivenCluster& on) {
   CO_ASSERT_TRUE(!opened);
   EXPECT_EQ(opened.error().code, Errc::invalid_field);
   EXPECT_FALSE((co_await on.driver.manifest(named(), false)).has_value());
+}
+
+CO_TEST(PodEgress, ItsDialectsAreLetInBeforeThereIsAPod, DrivenCluster& on) {
+  co_await install(&on);
+  SandboxSpec spec = named();
+  spec.pod.dialects = {"e2b"};
+  const auto made = co_await on.driver.create(std::move(spec), fakes::ignore_progress);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  const auto opened = on.place_of("PATCH", "/networkpolicies/skiff-network-egress-dialects");
+  EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-egress"), opened);
+  EXPECT_LT(opened, on.place_of("POST", "/services"));
 }
 
 CO_TEST(PodEgress, ReplacesTheRulesInRecordAndPod, DrivenCluster& on) {
