@@ -179,6 +179,37 @@ def test_the_servers_pods_are_scheduled_and_described_as_values_say(with_values)
     assert server_pod(with_values(topologySpreadConstraints=[]))[1].keys().isdisjoint({"topologySpreadConstraints"})
 
 
+PEM = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA\n-----END PUBLIC KEY-----\n"
+
+
+def installed_for(tenant, image, host, keys):
+    """The objects of `skiff egress install`, with the note for the launchers."""
+    text = (CHART / "files/egress.yaml").read_text()
+    for before, after in (("skiff-sandboxes", tenant), ("192.0.2.1", host), ("registry.invalid/skiff", image)):
+        text = text.replace(before, after)
+    ours = by_name([one for one in yaml.safe_load_all(text)])
+    for (kind, _, _), one in ours.items():
+        if kind == "ConfigMap":
+            one["data"]["public.pem"] = keys
+    return ours
+
+
+def test_a_tenant_with_egress_has_what_the_program_installs(with_values):
+    addresses = {"a": "10.96.7.7", "b": "fd00:96::7"}
+    found = with_values(tenants=["a", "b", "c"], egress={name: {"clusterIP": ip, "publicKeys": PEM} for name, ip in addresses.items()})
+    assert not [key for key in found if key[1] == "c-egress"]
+    for tenant, ip in addresses.items():
+        ours = installed_for(tenant, "registry.invalid/skiff", f"[{ip}]" if ":" in ip else ip, PEM)
+        assert found["Service", f"{tenant}-egress", "skiff-egress"]["spec"].pop("clusterIP") == ip
+        # A fence is made by who makes a sandbox, and both outlive the release.
+        for name in ("skiff-network-egress", "skiff-network-egress-dialects"):
+            assert ours.pop(("NetworkPolicy", tenant, name)) and ("NetworkPolicy", tenant, name) not in found
+        assert {key: found[key] for key in ours} == ours and len(ours) == 10
+        assert ours["ConfigMap", tenant, "skiff-egress"]["data"]["proxy"] == (f"[{ip}]:3128" if ":" in ip else f"{ip}:3128")
+    secrets = with_values(tenants=["a"], imagePullSecrets=[{"name": "r"}], egress={"a": {"clusterIP": "10.96.7.7", "publicKeys": PEM}})
+    assert secrets["Deployment", "a-egress", "skiff-egress"]["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "r"}]
+
+
 @pytest.mark.parametrize("endpoint, port", [
     ("http://collector.observability:4318", 4318), ("https://otlp.example.com/x", 443), ("http://[fd00::1]", 80),
     ("http://[fd00::1]:9000/x", 9000)])
@@ -248,6 +279,9 @@ def test_the_schema_the_values_and_their_table_agree():
     (("--set", "templates.a.imgae=b"), "templates"),
     (("--set", "templates.a.pod.cpus=1"), "templates"),
     (("--set", "env[0].name=SKIFF_DRIVER"), "env"),
+    (("--set", "egress.skiff-sandboxes.clusterIP=10.96.7.7"), "publicKeys"),
+    (("--set", f"egress.skiff-sandboxes.clusterIP=proxy,egress.skiff-sandboxes.publicKeys={PEM}"), "clusterIP"),
+    (("--set", f"egress.other.clusterIP=10.96.7.7,egress.other.publicKeys={PEM}"), "other is not among the tenants"),
     (("--set", "tolerations[0].effects=NoSchedule"), "tolerations"),
     (("--set", "affinity.node=a"), "affinity"),
     (("--set", "topologySpreadConstraints[0].maxSkew=1"), "topologySpreadConstraints"),

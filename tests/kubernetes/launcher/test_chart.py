@@ -16,6 +16,7 @@ import build
 import definitions
 import deployed as deployments
 from deployed import DEPLOY, EXAMPLE, SERVE, Deployed
+from namespace import Namespace
 from skiff import AGENT, BUSYBOX, Skiff
 from waiting import until
 
@@ -26,6 +27,8 @@ RELEASE, HOME, TENANT = "mine", "my-serve", "my-sandboxes"
 BASICS = ("--set", f"agentImage={AGENT},tenants={{{TENANT}}},args={{--image={BUSYBOX}}}")
 FRONT = ("--set", "domain=sandboxes.example.com,behindProxy=true,ingress.enabled=true,gateway.enabled=true,gateway.className=example")
 FRONT_KINDS = ["gateways.gateway.networking.k8s.io", "httproutes.gateway.networking.k8s.io", "ingresses.networking.k8s.io"]
+# The address of the tenant's egress proxy.
+PROXY = "10.96.0.77"
 SECONDS = 90
 # The time after which helm gives up a Pod whose image does not exist.
 SECONDS_TO_FAIL = 15
@@ -138,6 +141,15 @@ def fronts(server):
     return [kind for kind in FRONT_KINDS if "skiff-serve" in server.home.kubectl("get", kind, "-o", "name")]
 
 
+def with_egress(operator, folder):
+    """The words that give the tenant an egress proxy; its keys are what `skiff egress install` would tell it."""
+    printed = operator("egress", "install", "-n", TENANT, "--image", "none", "-o", "yaml")[0]
+    [keys] = [one["data"]["public.pem"] for one in yaml.safe_load_all(printed) if one["kind"] == "ConfigMap"]
+    values = folder / "egress.yaml"
+    values.write_text(yaml.safe_dump({"egress": {TENANT: {"clusterIP": PROXY, "publicKeys": keys}}}))
+    return "--values", values
+
+
 def test_a_release_is_installed_upgraded_rolled_back_and_uninstalled(cluster, helm, gateways, tmp_path):
     for name in (SERVE, NEWER):
         deployments.load(cluster, name)
@@ -154,14 +166,18 @@ def test_a_release_is_installed_upgraded_rolled_back_and_uninstalled(cluster, he
 
         assert says("installed") and all(check["passed"] for check in server.doctor().values())
 
+        egress = with_egress(operator, tmp_path)
         with answering(server):
-            helm.release("upgrade", CHART, *BASICS, *FRONT, "--set", f"image={NEWER},replicas=2,drainSeconds=7")
+            helm.release("upgrade", CHART, *BASICS, *FRONT, *egress, "--set", f"image={NEWER},replicas=2,drainSeconds=7")
+        # Helm has waited for the proxies, too.
+        assert Namespace(cluster, f"{TENANT}-egress").get("deployment", "skiff-egress")["status"]["readyReplicas"] == 2
+        assert server.tenant.get("configmap", "skiff-egress")["data"]["proxy"] == f"{PROXY}:3128"
         count, image, arguments = replicas(server)
         assert server.is_ready(2) and (count, image) == (2, NEWER) and {"--drain-timeout=7s", "--behind-proxy"} <= set(arguments)
         assert fronts(server) == FRONT_KINDS and says("upgraded")
 
         with answering(server):
-            err = helm.release("upgrade", CHART, *BASICS, *FRONT, "--set", "image=skiff.test/nobody:1,replicas=2", "--atomic",
+            err = helm.release("upgrade", CHART, *BASICS, *FRONT, *egress, "--set", "image=skiff.test/nobody:1,replicas=2", "--atomic",
                                seconds=SECONDS_TO_FAIL, status=1)
         assert "rolled back" in err, err
         assert replicas(server)[:2] == (2, NEWER) and says("still") and helm.states() == ["superseded", "superseded", "failed", "deployed"]
