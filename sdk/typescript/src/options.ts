@@ -44,7 +44,7 @@ export interface CreateOptions extends PlaceOptions {
   onEnd?: "remove" | "stop";
   /** No network. An agent, and the driver `local`, can't. */
   network?: "deny";
-  /** Names that it may reach, and nothing else: "pypi.org", "*.example.com", "http://deb.debian.org". An agent can't. */
+  /** Names that it may reach, and nothing else: "pypi.org", "*.example.com", "@npm". An agent can't. */
   egress?: string[];
   /** Container image, with the program `skiff`: in a cluster, or with docker or podman on this machine. */
   image?: string;

@@ -1,6 +1,7 @@
 """Egress by name of Pods, where network policies are enforced (kube-router): `skiff egress install`, what a sandbox reaches and what
 it does not, and the proofs that it is so."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -351,7 +352,15 @@ def test_a_client_of_the_server_names_what_its_pod_reaches_and_changes_it(skiff,
     assert staying.wait(30) == 0
     assert replicas("GET", network) == replicas("GET", network) == (200, {"egress": ["evil.org"]})
     until(lambda: codes(skiff, name, "pypi.org:443", "evil.org:443") == ["not_allowed", 200], 30, "the new rules")
-    for wrong in ({}, {"egress": ["10.0.0.1"]}, {"egress": ["a.org"] * 1001}, {"egress": [1]}, {"egress": [f"{'x' * 60}.{'y' * 60}{i}.org" for i in range(200)]}):
+    # Several change it at the same moment, through both servers: one of them holds as a whole, in the record and on the Pod.
+    sets = [[f"{letter}{number}.example.org" for number in range(10)] for letter in "ab"]
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda i: replicas("PUT", network, {"egress": sets[i % 2]}, by=replicas.pair[i // 2 % 2])[0], range(8)))
+    assert answers == [200] * 8
+    [status, now] = replicas("GET", network)
+    on_pod = json.loads(skiff.pod(name)["metadata"]["annotations"]["skiff.dev/egress"])
+    assert status == 200 and now["egress"] == on_pod and on_pod in sets, (now, on_pod)
+    for wrong in ({}, {"egress": ["10.0.0.1"]}, {"egress": ["@nobody"]}, {"egress": ["a.org"] * 1001}, {"egress": [1]}, {"egress": [f"{'x' * 60}.{'y' * 60}{i}.org" for i in range(200)]}):
         status, said = replicas("PUT", network, wrong)
         assert status in (400, 422) and "--egress" not in json.dumps(said), (wrong, said)
     # The agent's dialect is let in, and nothing else is: not even from another Pod of the namespace.

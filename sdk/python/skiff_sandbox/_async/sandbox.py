@@ -41,7 +41,7 @@ class AsyncSandbox(AsyncSession):
         name: else a new one. template: of a server. image: for the program skiff with a cluster. ttl: it ends after this time
         ("90s", "1h", seconds), idle_ttl: after this time without use; None: what the server says, or never. env: variables of all
         commands. labels: for lists. network: "deny", or what `skiff up --network` takes. egress: names that it may reach, and nothing
-        else, such as ["pypi.org", "*.example.com"]. get_or_create: use an existing sandbox of this name. flags:
+        else, such as ["@pypi", "*.example.com"]. get_or_create: use an existing sandbox of this name. flags:
         further words for `skiff up`, such as ["--mount", "."]. timeout: seconds or "90s" until it answers, after which it is removed
         and SkiffError (`timeout`) raised.
 
