@@ -13,6 +13,7 @@
 #include "runtime/connections.hpp"
 #include "runtime/egress/fence.hpp"
 #include "runtime/egress/helper.hpp"
+#include "runtime/egress/names/name_server.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/pools.hpp"
 #include "runtime/process/early_oom.hpp"
@@ -63,10 +64,11 @@ struct Agent {
   sessions::Registry registry;
   api::CodeContexts code_contexts;
   Shutdown shutdown;
-  std::unique_ptr<egress::Fence> fence;    ///< null: nothing has to be proved before commands run
-  std::unique_ptr<egress::Helper> egress;  ///< null: the sandbox has no egress proxy
-  bool initialised = false;                ///< /v1/init was called
-  sessions::Labels labels;                 ///< labels of the sandbox, from /v1/init
+  std::unique_ptr<egress::Fence> fence;       ///< null: nothing has to be proved before commands run
+  std::unique_ptr<egress::Helper> egress;     ///< null: the sandbox has no egress proxy
+  std::unique_ptr<egress::NameServer> names;  ///< null: names are looked up by the egress proxy alone, or by nobody
+  bool initialised = false;                   ///< /v1/init was called
+  sessions::Labels labels;                    ///< labels of the sandbox, from /v1/init
 
  private:
   OwnLimits own_limits_;

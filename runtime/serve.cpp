@@ -31,6 +31,7 @@
 #include "runtime/process/lacks.hpp"
 #include "runtime/process/process_stats.hpp"
 #include "runtime/process/signals.hpp"
+#include "runtime/process/start_egress.hpp"
 #include "runtime/version.hpp"
 #include "runtime/workload.hpp"
 
@@ -212,6 +213,7 @@ Task<> run_until_stopped(Running* running) {
   co_await all_drained(running);
   co_await running->server.stop();
   for (const auto& dialect : running->dialects) co_await dialect->stop();
+  if (running->agent.names) co_await running->agent.names->stop();
   if (running->agent.egress) co_await running->agent.egress->stop();
   if (running->agent.fence) co_await running->agent.fence->stop();
   beside.cancel();
@@ -297,55 +299,6 @@ std::vector<std::unique_ptr<dialects::Service>> listen(Agent& agent, std::vector
     services.push_back(std::move(port.service));
   }
   return services;
-}
-
-/// Checks --egress before the agent serves.
-Result<> check_egress(const Settings& settings) {
-  const bool is_alone = settings.egress_canary.empty() && settings.egress_token.empty();
-  if (settings.egress.empty() && is_alone) return {};
-  const auto refuse = [](const std::string& why, const char* flag) { return fail(Errc::invalid_field, why, flag); };
-  if (settings.egress.empty() || (settings.egress.starts_with("unix:") && !is_alone)) {
-    return refuse("--egress-canary and SKIFF_EGRESS_TOKEN need --egress IP:PORT", "--egress");
-  }
-  SKIFF_TRY(const auto proxy, protocol::Address::parse(settings.egress));
-  if (proxy.is_unix() && is_alone) return {};
-  if (proxy.port() == 0) {
-    return refuse("--egress \"" + settings.egress + "\": expected unix:PATH or IP:PORT", "--egress");
-  }
-  auto canary = protocol::Address::parse(settings.egress_canary);
-  if (!canary || canary->port() == 0) {
-    return refuse("--egress IP:PORT needs --egress-canary IP:PORT, which shows that nothing else can be reached",
-                  "--egress-canary");
-  }
-  if (settings.egress_token.empty() || egress::Helper::is_token(settings.egress_token)) return {};
-  return refuse("SKIFF_EGRESS_TOKEN is printable ASCII without blanks, at most 2000 bytes", "SKIFF_EGRESS_TOKEN");
-}
-
-/// Listens where commands find their proxy.
-Result<> start_egress(Agent& agent) {
-  if (agent.settings.egress.empty()) return {};
-  static const std::string holder{"egress"};
-  static protocol::SplicePipes pipes{16};
-  SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
-  SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
-  SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, own));
-  if (!proxy.is_unix()) {
-    SKIFF_TRY(auto canary, protocol::Address::parse(agent.settings.egress_canary));
-    agent.fence = std::make_unique<egress::Fence>(agent.executor,
-                                                  egress::Fence::Options{.proxy = proxy, .canary = std::move(canary)});
-    agent.fence->start();
-  }
-  agent.egress = std::make_unique<egress::Helper>(agent.executor, std::move(proxy),
-                                                  protocol::TunnelLimits{.stall = agent.settings.write_timeout,
-                                                                         .silent = agent.settings.port_timeout,
-                                                                         .budget = &agent.quotas.received,
-                                                                         .who = &holder,
-                                                                         .pipes = &pipes},
-                                                  agent.fence.get());
-  if (!agent.settings.egress_token.empty()) agent.egress->use_token(std::exchange(agent.settings.egress_token, {}));
-  agent.connections.own_ports.push_back(own.port());
-  agent.egress->listen(std::move(listener));
-  return {};
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<Setting> rows(Settings& s) {
       {"dialect", "SKIFF_DIALECT", List{&s.dialects}, "NAME[=ADDR:PORT]", kAddresses,
        "Also serve another system's protocol, on a separate port and without the agent's credentials: see docs/clients.md."},
       {"egress", "SKIFF_EGRESS", Text{&s.egress}, "unix:PATH or IP:PORT", kAddresses,
-       "The egress proxy that is the sandbox's only way out: a Unix socket, or an address with --egress-canary. The agent listens on 127.0.0.1:3128, carries what comes there to it, and sets the proxy variables of commands."},
+       "The egress proxy that is the sandbox's only way out: a Unix socket, or an address with --egress-canary. The agent listens on 127.0.0.1:3128, carries what comes there to it, sets the proxy variables of commands, and answers DNS on 127.0.0.1:53 for programs that obey none."},
       {"egress-canary", "SKIFF_EGRESS_CANARY", Text{&s.egress_canary}, "IP:PORT", kAddresses,
        "Port of the egress proxy that only the sandbox's NetworkPolicy closes. The agent is not ready and starts no command until this port is closed and the proxy answers."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,

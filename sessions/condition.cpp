@@ -1,5 +1,6 @@
 #include "sessions/condition.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <re2/re2.h>
 #include <unistd.h>
@@ -35,6 +36,15 @@ std::string read_all(const char* path) {
   return text;
 }
 
+/// The agent listens on addresses of 127.64.0.0/10 for names of the outside (docs/egress.md).
+bool is_for_a_name(std::string_view address) {
+  constexpr std::uint32_t kNetwork = 0x7F400000;
+  constexpr unsigned kBehind = 22;
+  std::uint32_t binary = 0;
+  std::from_chars(address.data(), address.data() + address.size(), binary, 16);
+  return address.size() == 8 && ntohl(binary) >> kBehind == kNetwork >> kBehind;
+}
+
 /// Lines are "sl local_address rem_address st ...". Addresses and ":PORT" are in hex; state 0A is LISTEN.
 void append_listeners(std::vector<std::uint16_t>& ports, std::string_view table) {
   while (!table.empty()) {
@@ -48,6 +58,7 @@ void append_listeners(std::vector<std::uint16_t>& ports, std::string_view table)
     const std::size_t remote = line.find(' ', colon);
     const std::size_t state = remote == std::string_view::npos ? remote : line.find(' ', remote + 1);
     if (state == std::string_view::npos || line.substr(state + 1, 2) != "0A") continue;
+    if (is_for_a_name(line.substr(local + 2, colon - local - 2))) continue;
     std::uint16_t port = 0;
     std::from_chars(line.data() + colon + 1, line.data() + colon + 5, port, 16);
     ports.push_back(port);

@@ -22,8 +22,20 @@ using protocol::HttpExchange;
 
 constexpr std::string_view kScheme = "http://";
 
+/// The server of a request in a tunnel, whose Host must be the tunnel's.
+std::expected<Target, Refusal> target_in_tunnel(const protocol::HttpRequest& request, const Target& tunnel) {
+  if (!request.target_text.starts_with('/')) {
+    return std::unexpected{Refusal{400, "bad_target", "the target of a request in a tunnel begins with a slash"}};
+  }
+  const auto named = Target::plain(request.host);
+  if (named && named->text() == tunnel.text()) return tunnel;
+  return std::unexpected{
+      Refusal{421, "host_mismatch", "the request is for another host than its tunnel, " + tunnel.text()}};
+}
+
 /// The server of a request, from the absolute URL in its first line.
-std::expected<Target, Refusal> target_of(const protocol::HttpRequest& request) {
+std::expected<Target, Refusal> target_of(const protocol::HttpRequest& request, const std::optional<Target>& tunnel) {
+  if (tunnel) return target_in_tunnel(request, *tunnel);
   if (!protocol::same_text(std::string_view{request.target_text}.substr(0, kScheme.size()), kScheme)) {
     return std::unexpected{Refusal{400, "bad_target", "the target of a request is not an http:// URL"}};
   }
@@ -56,7 +68,7 @@ Task<> pass(PlainHttp* proxy, HttpExchange* http, Target target, protocol::Strea
 Task<> handle(PlainHttp* proxy, HttpExchange* http) {
   // The connection is the sandbox's, and has a slot of its own.
   if (!http->mark_authenticated({.who = proxy->holder})) co_return;
-  auto target = target_of(http->request());
+  auto target = target_of(http->request(), proxy->tunnel);
   if (!target) {
     co_await refuse(proxy, http, {}, std::move(target.error()));
     co_return;

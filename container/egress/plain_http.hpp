@@ -2,6 +2,7 @@
 
 #include <expected>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/async/task.hpp"
@@ -19,11 +20,13 @@ struct PlainHttp {
   std::function<void(const Refusal& refusal)> refused;
   /// The request is over; the connection may wait for the next one.
   std::function<void()> is_over;
+  /// The server of a tunnel, in which requests name a path alone; without one, each names its server in an http:// URL.
+  std::optional<Target> tunnel = {};
   protocol::ReceiveBudget* budget = nullptr;
   std::string holder = {};  ///< in the budget
 };
 
-/// Serves requests with `http://` URLs until the client ends: each is judged for itself, parsed and framed anew, and
+/// Serves requests without TLS until the client ends: each is judged for itself, parsed and framed anew, and
 /// goes out on a connection of its own. Fields of the client's connection and Upgrade do not pass. A request about
 /// which two readers could disagree is answered 400, and ends the connection.
 [[nodiscard]] Task<> serve_plain_http(protocol::Stream client, std::string already_read, PlainHttp proxy);

@@ -155,6 +155,14 @@ bool Policy::names(std::string_view host) const {
   return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.is_of(host); });
 }
 
+std::vector<Target> Policy::targets_of(const std::string& host) const {
+  std::vector<Target> targets;
+  for (const Rule& rule : rules_) {
+    if (rule.is_of(host)) targets.push_back({.host = host, .port = rule.port, .is_plain = rule.is_plain});
+  }
+  return targets;
+}
+
 std::vector<std::string> Policy::rules() const {
   std::vector<std::string> texts;
   texts.reserve(rules_.size());

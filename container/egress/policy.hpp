@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "container/egress/host_name.hpp"
 
 namespace skiff::container::egress {
 
@@ -44,6 +45,8 @@ class Policy {
   [[nodiscard]] std::string rule_of(std::string_view host, std::uint16_t port, bool is_plain = false) const;
   /// Whether it allows the host with some port.
   [[nodiscard]] bool names(std::string_view host) const;
+  /// Where it allows the host: each port, with TLS and without it.
+  [[nodiscard]] std::vector<Target> targets_of(const std::string& host) const;
   /// The rules in their one form, sorted, each once.
   [[nodiscard]] std::vector<std::string> rules() const;
   /// A digest of the rules, 12 hexadecimal digits: the same rules have the same one everywhere.

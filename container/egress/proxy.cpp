@@ -6,12 +6,14 @@
 #include <functional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <boost/system/system_error.hpp>
 
 #include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
 #include "base/id.hpp"
+#include "container/egress/names/port_question.hpp"
 #include "container/egress/plain_http.hpp"
 #include "container/egress/socks.hpp"
 #include "container/egress/terminate/serve_terminated.hpp"
@@ -70,7 +72,7 @@ std::optional<std::pair<std::string_view, std::string_view>> request_line(std::s
 /// One connection of the sandbox, from accept to end.
 struct Proxy::Passage {
   /// The protocol in which the client hears of a refusal.
-  enum class Speaks : std::uint8_t { http, plain_http, socks_greeting, socks, tunnel, terminated };
+  enum class Speaks : std::uint8_t { http, question, plain_http, socks_greeting, socks, tunnel, terminated };
 
   protocol::Stream client;
   protocol::Stream upstream = {};
@@ -78,6 +80,7 @@ struct Proxy::Passage {
   std::string buffered = {};  ///< bytes of the client that were read and not passed on
   std::string address = {};   ///< the address of the server that is connected
   Speaks speaks = Speaks::http;
+  std::optional<Target> plain_tunnel = {};  ///< the server of a tunnel that carries requests
   bool is_cut = false;
   SteadyTime begun = std::chrono::steady_clock::now();  ///< of its current request, if it carries several
   std::string id = {};  ///< in the log, from the line that allows it to the one that ends it; else empty
@@ -165,6 +168,8 @@ Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read
                        : co_await self->open(&passage);
     if (!passage.is_cut && refusal) {
       co_await self->refuse(&passage, std::move(*refusal));
+    } else if (!passage.is_cut && passage.speaks == Passage::Speaks::question) {
+      (void)co_await self->send(&passage, passage.buffered);
     } else if (!passage.is_cut && passage.speaks == Passage::Speaks::plain_http) {
       co_await self->serve_requests(&passage);
     } else if (!passage.is_cut && passage.speaks == Passage::Speaks::terminated) {
@@ -239,12 +244,22 @@ Task<> Proxy::refuse(Passage* passage, Refusal refusal) {
 Task<std::optional<Refusal>> Proxy::open(Passage* passage) {
   if (auto refusal = co_await read_target(passage)) co_return refusal;
   if (passage->is_cut || passage->speaks == Passage::Speaks::plain_http) co_return std::nullopt;
+  if (passage->speaks == Passage::Speaks::question) co_return answer_question(passage);
+  const bool is_requests = is_plain(passage->target);
   const bool is_terminated = options_.terminator != nullptr && options_.terminator->terminates(passage->target);
-  auto unreached = is_terminated ? judge_now(*passage) : co_await reach(passage);
+  std::optional<Refusal> unreached;
+  // Where requests are judged, each of them is connected for itself.
+  if (!is_requests) unreached = is_terminated ? judge_now(*passage) : co_await reach(passage);
   if (unreached) co_return unreached;
   if (passage->is_cut) co_return std::nullopt;
   const bool is_socks = passage->speaks == Passage::Speaks::socks;
   if (!co_await send(passage, is_socks ? kSocksConnected : kEstablished)) co_return std::nullopt;
+  if (is_requests) {
+    passage->speaks = Passage::Speaks::plain_http;
+    passage->plain_tunnel = std::exchange(passage->target, {});
+    passage->plain_tunnel->is_plain = true;
+    co_return std::nullopt;
+  }
   passage->speaks = Passage::Speaks::tunnel;
   if (auto refusal = co_await read_hello(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
@@ -301,6 +316,11 @@ Task<std::optional<Refusal>> Proxy::read_target(Passage* passage) {
 std::optional<Refusal> Proxy::read_request(Passage* passage, std::size_t size) {
   const auto line = request_line(passage->buffered);
   if (!line) return Refusal{400, "bad_request", "the first line is not a request of HTTP/1.1"};
+  if (const auto host = host_in_question(line->first, line->second)) {
+    passage->speaks = Passage::Speaks::question;
+    passage->buffered = std::string{*host};
+    return std::nullopt;
+  }
   if (line->first != "CONNECT" && line->second.starts_with("http://")) {
     passage->speaks = Passage::Speaks::plain_http;
     return std::nullopt;
@@ -314,6 +334,26 @@ std::optional<Refusal> Proxy::read_request(Passage* passage, std::size_t size) {
   passage->target = std::move(*target);
   passage->buffered.erase(0, size);
   return std::nullopt;
+}
+
+std::optional<Refusal> Proxy::answer_question(Passage* passage) {
+  auto host = host_name(passage->buffered);
+  if (!host) return Refusal{400, "bad_target", "the question names no DNS name"};
+  const auto targets = policy_ ? policy_->targets_of(*host) : std::vector<Target>{};
+  for (const Target& target : targets) {
+    auto refusal = judge_name(target);
+    if (!refusal) continue;
+    passage->target = target;
+    return refusal;
+  }
+  passage->buffered = port_answer(targets);
+  if (!targets.empty()) return std::nullopt;
+  passage->target = {.host = std::move(*host), .port = kHttpsPort};
+  return judge_now(*passage);
+}
+
+bool Proxy::is_plain(const Target& target) const {
+  return policy_ && !policy_->allows(target.host, target.port) && policy_->allows(target.host, target.port, true);
 }
 
 Task<std::optional<Refusal>> Proxy::read_socks(Passage* passage, const Wait* wait) {
@@ -374,6 +414,7 @@ Task<> Proxy::serve_requests(Passage* passage) {
              passage->target = {};
              passage->address = {};
            },
+       .tunnel = passage->plain_tunnel,
        .budget = &options_.room->held,
        .holder = options_.holder});
 }

@@ -16,10 +16,10 @@
 #include "base/unique_fd.hpp"
 #include "container/egress/audit.hpp"
 #include "container/egress/judge.hpp"
+#include "container/egress/names/wildcard_names.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/room.hpp"
 #include "container/egress/terminate/terminator.hpp"
-#include "container/egress/wildcard_names.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/net/stream.hpp"
 
@@ -27,7 +27,8 @@ namespace skiff::container::egress {
 
 /// The egress proxy of one sandbox. A connection begins with `CONNECT HOST:PORT`, of HTTP or SOCKS5, and becomes a
 /// tunnel if the policy allows it and the TLS in it asks for the same host. Nothing is sent to the server before that.
-/// Or it carries requests with `http://` URLs, of which each is judged. What may not pass is answered, and the
+/// Or it carries requests without TLS, of which each is judged: with `http://` URLs, or in a tunnel to a port for which
+/// the policy has no TLS. Or it asks which ports of a host the policy allows. What may not pass is answered, and the
 /// connection closed. Reactor thread only.
 class Proxy {
  public:
@@ -70,6 +71,8 @@ class Proxy {
   [[nodiscard]] Task<std::optional<Refusal>> open(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> read_target(Passage* passage);
   [[nodiscard]] static std::optional<Refusal> read_request(Passage* passage, std::size_t size);
+  [[nodiscard]] std::optional<Refusal> answer_question(Passage* passage);
+  [[nodiscard]] bool is_plain(const Target& target) const;
   [[nodiscard]] Task<std::optional<Refusal>> read_socks(Passage* passage, const Wait* wait);
   [[nodiscard]] Task<std::optional<Refusal>> read_hello(Passage* passage);
   [[nodiscard]] static Task<std::optional<Refusal>> read_more(Passage* passage, const Wait* wait);

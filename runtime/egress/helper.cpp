@@ -22,6 +22,14 @@ constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nX-Skiff-Egress: too_many_connections\r\nConnection: close\r\nContent-Length: "
     "0\r\n\r\n";
 
+/// The time in which the proxy has looked a name up and connected to it, or has given up.
+constexpr std::chrono::milliseconds kOpeningTime{30'000};
+constexpr unsigned kOk = 200;
+constexpr unsigned kForbidden = 403;
+/// Fatal alerts of TLS (RFC 8446, 6): `access_denied` and `internal_error`.
+constexpr std::string_view kDenied{"\x15\x03\x01\x00\x02\x02\x31", 7};
+constexpr std::string_view kFailed{"\x15\x03\x01\x00\x02\x02\x50", 7};
+
 Task<> answer(protocol::Stream* client, std::string_view text) {
   const std::array<std::string_view, 1> parts{text};
   (void)co_await client->write(parts, kConnectTime);
@@ -82,6 +90,25 @@ Task<> Helper::carry(Helper* self, protocol::Stream client, std::size_t before) 
     co_return;
   }
   co_await protocol::tunnel(&client, &*upstream, self->limits_);
+}
+
+Task<> Helper::carry_to(protocol::Stream client, std::string target) {
+  // To answer those, too, would have no bound.
+  if (connections_ >= kConnections) co_return;
+  const ScopeCounter counted{connections_};
+  protocol::HttpClient proxy{executor_,
+                             {.host = "skiff-egress",
+                              .port = 80,
+                              .dial = [this](std::chrono::milliseconds) { return reach(); },
+                              .idle_time = kOpeningTime}};
+  const auto head = co_await proxy.open({.method = "CONNECT", .target = std::move(target)});
+  if (!head || head->status != kOk) {
+    co_await answer(&client, head && head->status == kForbidden ? kDenied : kFailed);
+    co_return;
+  }
+  // The proxy waits for the client's first bytes, so it has sent none yet.
+  protocol::Stream upstream = std::move(proxy.take_upgraded().stream);
+  co_await protocol::tunnel(&client, &upstream, limits_);
 }
 
 Task<Result<protocol::Stream>> Helper::reach() const {

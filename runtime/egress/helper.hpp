@@ -28,7 +28,7 @@ void set_variables(sessions::Variables& variables);
 /// connection and which no command sees. Reactor thread only.
 class Helper {
  public:
-  /// Connections at a time; a further one is answered 503.
+  /// Connections at a time; a further one is refused.
   static constexpr std::size_t kConnections = 256;
 
   /// Whether a token fits into the first line.
@@ -43,13 +43,17 @@ class Helper {
   void listen(std::shared_ptr<protocol::Listener> listener);
   /// Shows the proxy this token from now on. Without one, nothing passes to a proxy that is not a Unix socket.
   void use_token(std::string token);
+  /// Carries a client that speaks to HOST:PORT itself, and knows no proxy, until its end. If the proxy refuses, it gets
+  /// an alert of TLS; one that is too many is closed.
+  [[nodiscard]] Task<> carry_to(protocol::Stream client, std::string target);
+  /// Connects to the egress proxy, as this sandbox.
+  [[nodiscard]] Task<Result<protocol::Stream>> reach() const;
   /// Ends all connections.
   [[nodiscard]] Task<> stop();
 
  private:
   static Task<> accept(Helper* self);
   static Task<> carry(Helper* self, protocol::Stream client, std::size_t before);
-  [[nodiscard]] Task<Result<protocol::Stream>> reach() const;
 
   Executor executor_;
   protocol::Address proxy_;

@@ -128,7 +128,7 @@ def test_socks_is_judged_as_connect_is(box, outside):
     found = through(box, {"socks": "pypi.org:443"}, {"socks": "evil.org:443"}, {"socks": "pypi.org:80"}, {"socks": "inner.example.com:443"},
                     {"socks": "11.7.7.7:443"}, {"socks": "pypi.org:443", "sni": "evil.org"}, {"socks": "files.example.com:80"})
     assert found[0] == {"status": 200, "said": "pypi.org 443 hello"}
-    assert [one["status"] for one in found[1:5]] == [2, 2, 2, 2] and "failed" in found[5] and found[6]["status"] == 2
+    assert [one["status"] for one in found[1:5]] == [2, 2, 2, 2] and "failed" in found[5] and "failed" in found[6]
     assert len(outside.seen()) == 1
     attempts = {"an address": ("\5\1\0\5\1\0\1\x0b\7\7\7\1\xbb", 2), "an address of IPv6": ("\5\1\0\5\1\0\4" + "\0" * 18, 2),
                 "BIND": (socks("pypi.org", command=2), 7), "UDP": (socks("pypi.org", command=3), 7), "no name": (socks(""), 2),
@@ -287,7 +287,7 @@ print(attempt(socket.AF_INET, socket.SOCK_STREAM, ('11.7.7.7', 443)), attempt(so
       attempt(socket.AF_INET6, socket.SOCK_STREAM, ('2606:4700::1', 443)), attempt(socket.AF_INET, socket.SOCK_DGRAM, ('127.0.0.54', 53), 17) and 'sent',
       attempt(socket.AF_INET, socket.SOCK_RAW, ('11.7.7.7', 0), 1), attempt(socket.AF_INET, socket.SOCK_STREAM, ('169.254.169.254', 80)))
 try:
-    socket.getaddrinfo('pypi.org', 443)
+    socket.getaddrinfo('evil.org', 443)
     print('resolved')
 except OSError:
     print('unknown')

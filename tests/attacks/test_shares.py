@@ -112,6 +112,8 @@ NOT_SHARED = {
     "protocol/http/server/connection.cpp:kPipelinedAtOnce": TURN,
     "protocol/http/server/relay.cpp:kRelayedAtOnce": TURN,
     "container/serve/fleet/followers.cpp:kLookAtOnce": TURN,
+    "runtime/egress/names/name_server.cpp:kReadsAtOnce": TURN,
+    "runtime/egress/names/name_server.hpp:queries_": "the commands of one sandbox are one party",
     "container/serve/fleet/known_sandboxes.hpp:kMost": CACHE,
     "container/serve/fleet/known_sandboxes.hpp:kMostWays": CACHE,
     "container/serve/fleet/known_sandboxes.hpp:kMostAbsent": CACHE,

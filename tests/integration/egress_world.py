@@ -135,6 +135,9 @@ def serve_tls(certificate, log):
                         while size > 0 and (more := secure.recv(65536)):
                             size -= len(more)
                         secure.sendall(b"got all")
+                    elif block.startswith(b"GET "):
+                        text = f"{asked[0]} {port}\n".encode()
+                        secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
                     else:
                         secure.sendall(f"{asked[0]} {port} ".encode() + block)
 

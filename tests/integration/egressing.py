@@ -9,6 +9,10 @@ import egress_world
 import proc
 
 PROBE = pathlib.Path(__file__).parent / "box_probes/by_name.py"
+UNAWARE = PROBE.with_name("unaware.py")
+#: Words before a command line, for a program that obeys no variable.
+BARE = ["env", *(word for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy") for one in (name, name.upper()) for word in ("-u", one)),
+        "-u", "NODE_USE_ENV_PROXY"]
 
 
 @pytest.fixture
@@ -35,3 +39,9 @@ def through(skiff, *attempts):
 
 def log_of(skiff, *flags):
     return json.loads(skiff("egress", "log", "box", "-o", "json", *flags)[0])
+
+
+def unaware(skiff, *attempts, name="box"):
+    """The result of each attempt of a program that knows no proxy: see box_probes/unaware.py."""
+    skiff("cp", "-q", UNAWARE, f"{name}:/tmp/unaware.py")
+    return json.loads(skiff("exec", name, "--", *BARE, "python3", "/tmp/unaware.py", json.dumps(attempts))[0])

@@ -227,6 +227,7 @@ TESTED_ELSEWHERE = {
     "runtime/mcp/tools/sessions.cpp": "tests/integration/test_mcp.py drives it through the real binary",
     "runtime/health.cpp": "tests/integration drives it through the real binary",
     "runtime/process/install.cpp": "tests/integration drives it through the real binary",
+    "runtime/process/start_egress.cpp": "tests/integration/test_egress_fence.py drives it through the real binary",
     "runtime/serve.cpp": "tests/integration drives it through the real binary",
     "base/link/static_terminate.cpp": "only for an exception that is a bug: tried by hand",
     "runtime/workload.cpp": "tests/integration drives it through the real binary",

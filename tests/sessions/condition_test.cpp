@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -23,17 +24,31 @@ using test::kKiB;
 using test::Logs;
 using test::write;
 
+/// A TCP socket that has a free port of the address, and its port.
+std::pair<UniqueFd, std::uint16_t> bound_to(std::uint32_t host) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(host);
+  socklen_t size = sizeof address;
+  UniqueFd holder{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  EXPECT_EQ(::bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::getsockname(holder.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  return {std::move(holder), ntohs(address.sin_port)};
+}
+
+CO_TEST(ListeningTcp, PassesOverTheAgentsOwnListenersForNames) {
+  BlockingPool pool{"test", 1};
+  ListeningTcp listening{executor, pool};
+  const auto [holder, port] = bound_to(0x7F400009);
+  CO_ASSERT_TRUE(::listen(holder.get(), 1) == 0);
+  const bool is_listening = co_await listening.has(port, SteadyTime::clock::now());
+  EXPECT_FALSE(is_listening);
+}
+
 CO_TEST(ListeningTcp, FindsListeningPorts) {
   BlockingPool pool{"test", 1};
   ListeningTcp listening{executor, pool};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  UniqueFd holder{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  CO_ASSERT_TRUE(::bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0);
-  CO_ASSERT_TRUE(::getsockname(holder.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  const std::uint16_t port = ntohs(address.sin_port);
+  const auto [holder, port] = bound_to(INADDR_LOOPBACK);
   EXPECT_FALSE(co_await listening.has(port, SteadyTime::clock::now()));
   const SteadyTime before = SteadyTime::clock::now();
   CO_ASSERT_TRUE(::listen(holder.get(), 1) == 0);

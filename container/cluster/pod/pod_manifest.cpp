@@ -67,12 +67,14 @@ json container_security() {
   return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}};
 }
 
-Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
+Result<json> pod_security(const SandboxSpec& spec, bool assigns_ids) {
+  const PodOptions& pod = spec.pod;
   auto profile = parse_seccomp(pod.seccomp);
   if (!profile) return profile;
   json context{{"seccompProfile", std::move(*profile)}};
   SKIFF_TRY(auto ports, ports_of_dialects(pod.dialects));
-  std::uint16_t lowest = kFirstOrdinaryPort;
+  // The agent's name server has port 53, and the agent listens on the ports of the servers that rules name.
+  std::uint16_t lowest = spec.has_egress() ? 0 : kFirstOrdinaryPort;
   for (const DialectPort& port : ports) lowest = std::min(lowest, port.number);
   if (lowest < kFirstOrdinaryPort) {
     // The Pod Security Standard `restricted` permits this sysctl.
@@ -212,7 +214,7 @@ json in_spec(const T& value) {
 Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context) {
   const PodOptions& pod = spec.pod;
   SKIFF_TRY(auto limits, resources(pod));
-  SKIFF_TRY(auto security, pod_security(pod, context.assigns_ids));
+  SKIFF_TRY(auto security, pod_security(spec, context.assigns_ids));
   SKIFF_TRY(auto mounts, mounts_of(spec, context));
   SKIFF_TRY(auto dialects, ports_of_dialects(pod.dialects));
   json ports = json::array({json{{"name", kAgentPortName}, {"containerPort", pod.agent_port}}});
@@ -250,9 +252,10 @@ Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context
             {"volumes", std::move(mounts.volumes)},
             {"containers", json::array({std::move(container)})}};
   if (spec.has_egress()) {
-    // The proxy looks names up. Nobody answers at this address.
+    // The agent answers there. A name with a dot in it is a whole one.
     made["dnsPolicy"] = "None";
-    made["dnsConfig"] = {{"nameservers", json::array({"127.0.0.1"})}};
+    made["dnsConfig"] = {{"nameservers", json::array({"127.0.0.1"})},
+                         {"options", json::array({json{{"name", "ndots"}, {"value", "1"}}})}};
   }
   if (pod.inject) {
     json bring{{"name", "skiff"},

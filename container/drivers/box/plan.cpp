@@ -207,6 +207,10 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     std::ranges::find(plan.texts, "/etc/resolv.conf", &Text::path)->content =
         "nameserver " + std::string{kNameServer} + "\n";
   }
+  if (record.has_egress()) {
+    // The agent answers there. A name with a dot in it is a whole one.
+    std::ranges::find(plan.texts, "/etc/resolv.conf", &Text::path)->content = "nameserver 127.0.0.1\noptions ndots:1\n";
+  }
   plan.processes = record.limits.processes == 0 ? kMostProcesses : record.limits.processes;
   for (const auto& [name, target] : state_directories()) {
     if (record.mount && target == kWorkspace) continue;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,7 +64,8 @@ struct Fixture {
                       serve_plain_http(std::move(inside), std::move(text),
                                        {.reach = [self](Target target) { return reach(self, std::move(target)); },
                                         .refused = [self](const Refusal& one) { self->refused.emplace_back(one.code); },
-                                        .is_over = [] {}}));
+                                        .is_over = [] {},
+                                        .tunnel = self->tunnel}));
     co_return co_await read_to(&client);
   }
   Task<> stop() {
@@ -72,6 +74,7 @@ struct Fixture {
   }
 
   Executor executor;
+  std::optional<Target> tunnel = {};
   std::string until = "\r\n\r\n";
   std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
   std::vector<std::string> seen;
@@ -103,6 +106,29 @@ CO_TEST(PlainHttp, JudgesEachRequestOfAConnection, Fixture& on) {
   EXPECT_EQ(on.reached, (std::vector<std::string>{"a.org:8080", "evil.org:80"}));
   EXPECT_TRUE(said.contains("\r\nX-Skiff-Egress: not_allowed\r\n")) << said;
   EXPECT_EQ(on.refused, std::vector<std::string>{"not_allowed"});
+}
+
+CO_TEST(PlainHttp, TakesPathsInATunnel, Fixture& on) {
+  on.tunnel = Target::plain("a.org:8080").value();
+  const std::string said =
+      co_await Fixture::say(&on, "GET /b?c HTTP/1.1\r\nHost: A.org:8080\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(said.starts_with("HTTP/1.1 200 OK\r\n")) << said;
+  EXPECT_EQ(on.reached, std::vector<std::string>{"a.org:8080"});
+  CO_ASSERT_TRUE(on.seen.size() == 1);
+  EXPECT_TRUE(on.seen.at(0).starts_with("GET /b?c HTTP/1.1\r\nHost: a.org:8080\r\n")) << on.seen.at(0);
+}
+
+CO_TEST(PlainHttp, RefusesOtherHostsInATunnel, Fixture& on) {
+  on.tunnel = Target::plain("a.org").value();
+  const std::string get = "GET / HTTP/1.1\r\nHost: ";
+  for (const std::string& other :
+       {get + "evil.org\r\n\r\n", get + "a.org:8080\r\n\r\n", get + "\r\n\r\n", get + "1.2.3.4\r\n\r\n"}) {
+    const std::string said = co_await Fixture::say(&on, other + get + "a.org\r\n\r\n");
+    EXPECT_TRUE(said.starts_with("HTTP/1.1 421 ")) << other << said;
+  }
+  const std::string url = co_await Fixture::say(&on, "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n");
+  EXPECT_TRUE(url.contains("\r\nX-Skiff-Egress: bad_target\r\n")) << url;
+  EXPECT_TRUE(on.reached.empty());
 }
 
 CO_TEST(PlainHttp, PassesABody, Fixture& on) {

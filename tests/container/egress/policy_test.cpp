@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +56,19 @@ TEST(Policy, TakesPlainHttpWhereItSaysSo) {
   EXPECT_EQ(policy.rules(),
             (std::vector<std::string>{"http://*.a.org:8080", "http://b.org", "b.org", "http://deb.debian.org"}));
   EXPECT_EQ(policy_of(policy.rules()).rules(), policy.rules());
+}
+
+TEST(Policy, TellsWhereItAllowsAHost) {
+  const std::vector<std::string> rules{"a.org", "a.org:8443", "http://a.org", "*.a.org:5432", "b.org"};
+  const Policy policy = Policy::parse(rules).value();
+  std::vector<std::string> found;
+  for (const Target& target : policy.targets_of("a.org")) {
+    found.push_back((target.is_plain ? "plain " : "") + target.text());
+  }
+  std::ranges::sort(found);
+  EXPECT_EQ(found, (std::vector<std::string>{"a.org:443", "a.org:8443", "plain a.org:80"}));
+  EXPECT_EQ(policy.targets_of("x.a.org").at(0).text(), "x.a.org:5432");
+  EXPECT_TRUE(policy.targets_of("c.org").empty());
 }
 
 TEST(Policy, HasOneForm) {

@@ -26,7 +26,8 @@ from waiting import until, until_still
 
 PYTHON = "skiff.test/python-tls:1"
 PROBE = pathlib.Path(__file__).resolve().parents[2] / "integration/box_probes/by_name.py"
-# Tells for each argument HOST:PORT whether something has answered there, and whether a name server knows pypi.org.
+UNAWARE = PROBE.with_name("unaware.py")
+# Tells for each argument HOST:PORT whether something has answered there, and whether a name server outside knows pypi.org.
 REACH = """
 import json, socket, sys
 def reaches(place):
@@ -37,8 +38,7 @@ def reaches(place):
     except OSError:
         return False
 try:
-    socket.getaddrinfo("pypi.org", 443)
-    names = True
+    names = any(not one[4][0].startswith("127.64.") for one in socket.getaddrinfo("pypi.org", 443))
 except OSError:
     names = False
 print(json.dumps([names, *map(reaches, sys.argv[1:])]))
@@ -137,6 +137,11 @@ class Installed(Skiff):
         self("cp", "-q", PROBE, f"{name}:by_name.py")
         return json.loads(self("exec", name, "--", "python3", "by_name.py", json.dumps(attempts))[0])
 
+    def unaware(self, *attempts, name="box"):
+        """The result of each attempt of a program that knows no proxy: see box_probes/unaware.py."""
+        self("cp", "-q", UNAWARE, f"{name}:unaware.py")
+        return json.loads(self("exec", name, "--", "python3", "unaware.py", json.dumps(attempts))[0])
+
     def reaches(self, *places, name="box"):
         """Whether its commands can look a name up, and connect to each of these places."""
         return json.loads(self("exec", name, "--", "python3", "-c", REACH, *places)[0])
@@ -193,6 +198,19 @@ def test_a_sandbox_reaches_the_names_and_nothing_else(skiff, outside):
         labels = " ".join(re.findall(r'="([^"]*)"', one))
         assert "skiff_egress_policies 1\n" in one and not re.search("pypi|box|evil", labels), one
     assert any('skiff_egress_requests_total{verdict="denied",why="private_address"} 1\n' in one for one in numbers), numbers
+
+
+def test_programs_that_know_no_proxy_reach_names(skiff, outside):
+    skiff.up("box", "--egress", "pypi.org", "--egress", "*.wild.example.com:8443", "--egress", "http://files.example.com")
+    assert "127.64." in skiff("exec", "box", "--", "python3", "-c", "import socket; print(socket.gethostbyname('pypi.org'))")[0]
+    plain = "GET /a HTTP/1.1\r\nHost: files.example.com\r\nConnection: close\r\n\r\n"
+    allowed, wild, unknown, http = skiff.unaware({"to": "pypi.org:443"}, {"to": "a.wild.example.com:8443"}, {"look": "evil.org"},
+                                                 {"to": "files.example.com:80", "bytes": plain})
+    assert (allowed, wild, unknown) == ("pypi.org 443 hello", "a.wild.example.com 8443 hello", "unknown")
+    assert "GET /a HTTP/1.1" in http
+    until(lambda: ("not_allowed", "evil.org") in [(line["code"], line["host"]) for line in skiff.log("--denied")], 30, "the refusal")
+    skiff("network", "box", "--egress", "evil.org")
+    until(lambda: skiff.unaware({"look": "pypi.org"}, {"to": "evil.org:443"}) == ["unknown", "evil.org 443 hello"], 30, "the new rules")
 
 
 def token_of(pod):

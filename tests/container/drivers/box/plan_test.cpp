@@ -63,6 +63,17 @@ TEST(BoxPlan, ShowsAllowedDirectoriesReadOnlyAndTheBoxsOwnWritable) {
   EXPECT_EQ(plan.hostname, "demo");
 }
 
+TEST(BoxPlan, NamesItsAgentAsNameServerIfItHasEgressByName) {
+  HostRecord record = boxed();
+  const auto servers = [](const Plan& plan) {
+    return std::ranges::find(plan.texts, "/etc/resolv.conf", &Text::path)->content;
+  };
+  EXPECT_FALSE(servers(plan_of(record)).contains("nameserver"));
+  record.egress = {"pypi.org"};
+  record.is_fenced = true;
+  EXPECT_EQ(servers(plan_of(record)), "nameserver 127.0.0.1\noptions ndots:1\n");
+}
+
 TEST(BoxPlan, RunsSkiffdOnInheritedSockets) {
   HostRecord record = boxed();
   record.dialects = {"e2b", "sandboxd"};

@@ -59,6 +59,10 @@ CO_TEST(PodEgress, MakesAFencedPodWithItsRulesAndItsCredential, DrivenCluster& o
   EXPECT_EQ(pod->label("skiff.dev/network"), "egress");
   EXPECT_EQ(pod->annotation("skiff.dev/egress"), R"(["files.example.com:8443","pypi.org"])");
   EXPECT_EQ(pod->text({"spec", "dnsPolicy"}), "None");
+  EXPECT_EQ(pod->json["spec"]["dnsConfig"].dump(),
+            R"({"nameservers":["127.0.0.1"],"options":[{"name":"ndots","value":"1"}]})");
+  EXPECT_EQ(pod->json["spec"]["securityContext"]["sysctls"].dump(),
+            R"([{"name":"net.ipv4.ip_unprivileged_port_start","value":"0"}])");
   EXPECT_EQ(variable(*pod, "SKIFF_EGRESS"), "10.96.0.9:3128");
   EXPECT_EQ(variable(*pod, "SKIFF_EGRESS_CANARY"), "10.96.0.9:3129");
   EXPECT_EQ(EgressKeys::parse_pems(pem).value().sandbox_of(variable(*pod, "SKIFF_EGRESS_TOKEN")), made->id);

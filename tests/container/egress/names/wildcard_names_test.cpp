@@ -1,4 +1,4 @@
-#include "container/egress/wildcard_names.hpp"
+#include "container/egress/names/wildcard_names.hpp"
 
 #include <string>
 
