@@ -16,6 +16,7 @@
 
 #include "base/async/timer.hpp"
 #include "base/unique_fd.hpp"
+#include "sessions/host/name_addresses.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -36,13 +37,10 @@ std::string read_all(const char* path) {
   return text;
 }
 
-/// The agent listens on addresses of 127.64.0.0/10 for names of the outside (docs/egress.md).
-bool is_for_a_name(std::string_view address) {
-  constexpr std::uint32_t kNetwork = 0x7F400000;
-  constexpr unsigned kBehind = 22;
+bool is_of_a_name(std::string_view address) {
   std::uint32_t binary = 0;
   std::from_chars(address.data(), address.data() + address.size(), binary, 16);
-  return address.size() == 8 && ntohl(binary) >> kBehind == kNetwork >> kBehind;
+  return address.size() == 8 && is_for_a_name(ntohl(binary));
 }
 
 /// Lines are "sl local_address rem_address st ...". Addresses and ":PORT" are in hex; state 0A is LISTEN.
@@ -58,7 +56,7 @@ void append_listeners(std::vector<std::uint16_t>& ports, std::string_view table)
     const std::size_t remote = line.find(' ', colon);
     const std::size_t state = remote == std::string_view::npos ? remote : line.find(' ', remote + 1);
     if (state == std::string_view::npos || line.substr(state + 1, 2) != "0A") continue;
-    if (is_for_a_name(line.substr(local + 2, colon - local - 2))) continue;
+    if (is_of_a_name(line.substr(local + 2, colon - local - 2))) continue;
     std::uint16_t port = 0;
     std::from_chars(line.data() + colon + 1, line.data() + colon + 5, port, 16);
     ports.push_back(port);

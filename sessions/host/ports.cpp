@@ -12,6 +12,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "sessions/host/name_addresses.hpp"
+
 namespace skiff::sessions {
 namespace {
 
@@ -50,6 +52,8 @@ std::optional<ListeningPort> parse_line(const std::string& line) {
   const std::string_view local = words[1];
   const std::size_t colon = local.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
+  const auto word = parsed<std::uint32_t>(local.substr(0, colon), 16);
+  if (word && is_for_a_name(ntohl(*word))) return std::nullopt;
   auto address = address_of(local.substr(0, colon));
   const auto port = parsed<std::uint16_t>(local.substr(colon + 1), 16);
   const auto uid = parsed<uid_t>(words[7]);

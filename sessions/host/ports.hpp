@@ -21,8 +21,9 @@ struct ListeningPort {
   std::string process = {};       ///< the process's comm
 };
 
-/// Every listening TCP socket of this network namespace, by port (proc_net_tcp(5)). It reads the descriptors of every
-/// readable process, so run it on a pool's thread. `root` is a prefix for /proc, for tests.
+/// Every listening TCP socket of this network namespace, by port (proc_net_tcp(5)), but the agent's own for names. It
+/// reads the descriptors of every readable process, so run it on a pool's thread. `root` is a prefix for /proc, for
+/// tests.
 [[nodiscard]] std::vector<ListeningPort> listening_ports(const std::filesystem::path& root = "/");
 
 }  // namespace skiff::sessions

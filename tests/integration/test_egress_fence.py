@@ -87,6 +87,32 @@ def test_a_pod_of_a_pool_gets_its_token_later(start, pod):
     assert pod.next() == {"got": "SKIFF-EGRESS/1 later\r\nhello!"}
 
 
+TAKEN = "import socket, sys; one = socket.create_server(('127.0.0.1', 53)); print('ready', flush=True); sys.stdin.read()"
+
+
+def test_an_agent_that_cannot_be_a_name_server_says_so_and_goes_on(start, pod):
+    with subprocess.Popen([*pod.words, "python3", "-c", TAKEN], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"ready\n"
+        pod.canary("close")
+        agent = start(env={"SKIFF_EGRESS_TOKEN": "token"})
+        until(lambda: is_ready(agent))
+        assert run(agent, "python3", "-c", TALK).json()["stdout"] == "thank you"
+        assert agent.log().count("programs that know no proxy reach nothing: listen on 127.0.0.1:53") == 1
+        assert agent.terminate() == 143
+        other.stdin.close()
+
+
+def test_names_do_not_hold_up_the_end_of_an_agent(start, pod):
+    pod.canary("close")
+    agent = start(env={"SKIFF_EGRESS_TOKEN": "token"})
+    until(lambda: is_ready(agent))
+    # The stand-in never answers this question.
+    assert run(agent, "python3", "-c", "import socket; one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+                                       "one.sendto(bytes.fromhex('12340100000100000000000003616263036f72670000010001'), ('127.0.0.1', 53))").json()["exit_code"] == 0
+    assert agent.request("POST", "/v1/ports/53/").json()["code"] == "invalid_field"
+    assert agent.terminate() == 143
+
+
 def test_wrong_settings_are_refused(start_agent):
     answer = start_agent().request("POST", "/v1/init", json={"egress_token": "x"})
     assert (answer.status, answer.json()["field"]) == (400, "/egress_token")

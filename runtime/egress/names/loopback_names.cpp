@@ -7,13 +7,12 @@
 
 #include "base/log/log.hpp"
 #include "base/scope_counter.hpp"
+#include "sessions/host/name_addresses.hpp"
 
 namespace skiff::runtime::egress {
 namespace {
 
-/// 127.64.0.0/10. The address of the network itself is given to no name.
-constexpr std::uint32_t kNetwork = 0x7F400000;
-constexpr std::uint32_t kAddresses = std::uint32_t{1} << 22U;
+constexpr std::uint32_t kAddresses = std::uint32_t{1} << sessions::kNameNetworkShift;
 constexpr std::chrono::seconds kBetweenLooks{15};
 
 std::string text_of(std::uint32_t address) {
@@ -108,10 +107,11 @@ std::shared_ptr<LoopbackNames::Name> LoopbackNames::find_or_add(const std::strin
 }
 
 std::uint32_t LoopbackNames::free_address() {
+  // The address of the network itself is given to no name.
   do {
     next_ = next_ % (kAddresses - 1) + 1;
-  } while (!addresses_.insert(kNetwork + next_).second);
-  return kNetwork + next_;
+  } while (!addresses_.insert(sessions::kNameNetwork + next_).second);
+  return sessions::kNameNetwork + next_;
 }
 
 /// Names with connections stay. There are fewer connections than names.

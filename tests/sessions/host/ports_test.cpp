@@ -24,6 +24,7 @@ TEST(ListeningPorts, ListsOnlyListenersWithTheirAddresses) {
   root.write("proc/net/tcp",
              std::string{kHeading} +
                  "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 111 1 0\n"
+                 "   2: 0100407F:01BB 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 115 1 0\n"
                  "   1: 0100007F:1F91 0100007F:A000 01 00000000:00000000 00:00000000 00000000     0        0 112 1 0\n"
                  "garbage\n");
   root.write("proc/net/tcp6",
