@@ -6,7 +6,7 @@ import os
 import pytest
 
 from boxes import skiff  # noqa: F401
-from egressing import log_of, outside, unaware  # noqa: F401
+from egressing import log_of, outside, through, unaware  # noqa: F401
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
@@ -79,6 +79,18 @@ def test_an_address_leads_to_its_own_name_and_no_other(box, outside):
     assert other.startswith("failed: ") and plain.startswith("\x15\x03\x01") and "refused" in no_name and "refused" in port
     assert [line["code"] for line in log_of(box, "--denied")["items"]] == ["sni_mismatch", "not_tls"]
     assert outside.seen() == []
+
+
+def test_the_question_for_ports_is_judged_as_connect_is(box, outside):
+    ask = "GET /.well-known/skiff-egress/ports?host={} HTTP/1.1\r\nHost: x\r\n\r\n"
+    wanted = {"pypi.org": '{"ports":[443]}', "PyPI.org.": '{"ports":[443]}', "files.example.com": '{"ports":[80]}', "evil.org": '"not_allowed"',
+              "wild.example.com": '"not_allowed"', "": '"bad_target"', "11.7.7.7": '"bad_target"', "pypi.org%00": '"bad_target"', "pypi.org\0": '"bad_target"',
+              "pypi.org&host=evil.org": '"bad_target"', "b\xfccher.org": '"bad_target"', "a" * 300 + ".org": '"bad_target"', "a..org": '"bad_target"', "*": '"bad_target"'}
+    found = through(box, *({"raw": ask.format(host)} for host in wanted), {"raw": ask.format("pypi.org").replace("GET", "POST")})
+    for (host, said), one in zip(wanted.items(), found):
+        assert said in one["back"], (host, one)
+    assert "method_not_allowed" in found[-1]["back"]
+    assert outside.asked() == []
 
 
 def test_requests_in_a_tunnel_are_framed_anew(box, outside):

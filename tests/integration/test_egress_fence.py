@@ -1,6 +1,7 @@
 """The agent in a Pod with egress by name: it takes commands once the network is closed, and shows the proxy a token that no command
 sees. The proxy is a stand-in (egress_stand_in.py)."""
 
+import json
 import os
 import secrets
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from agent import command_line, environment
 from egress_stand_in import stand_in
+from egressing import UNAWARE
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a network namespace")
@@ -87,6 +89,8 @@ def test_a_pod_of_a_pool_gets_its_token_later(start, pod):
     assert pod.next() == {"got": "SKIFF-EGRESS/1 later\r\nhello!"}
 
 
+#: A query for the address of abc.org.
+QUERY = "12340100000100000000000003616263036f72670000010001"
 TAKEN = "import socket, sys; one = socket.create_server(('127.0.0.1', 53)); print('ready', flush=True); sys.stdin.read()"
 
 
@@ -102,13 +106,24 @@ def test_an_agent_that_cannot_be_a_name_server_says_so_and_goes_on(start, pod):
         other.stdin.close()
 
 
+def test_no_name_is_known_before_the_network_is_closed(start, pod):
+    agent = start(env={"SKIFF_EGRESS_TOKEN": "token"})
+    until(lambda: "egress" in agent.request("GET", "/healthz").json())
+    said = subprocess.run([*pod.words, "python3", UNAWARE, json.dumps([{"dns": QUERY}, {"dns": QUERY, "tcp": True}])],
+                          stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    # SERVFAIL: it may be known later.
+    assert [one[4:8] for one in json.loads(said)] == ["8182", "8182"]
+    pod.canary("close")
+    until(lambda: is_ready(agent))
+
+
 def test_names_do_not_hold_up_the_end_of_an_agent(start, pod):
     pod.canary("close")
     agent = start(env={"SKIFF_EGRESS_TOKEN": "token"})
     until(lambda: is_ready(agent))
     # The stand-in never answers this question.
     assert run(agent, "python3", "-c", "import socket; one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
-                                       "one.sendto(bytes.fromhex('12340100000100000000000003616263036f72670000010001'), ('127.0.0.1', 53))").json()["exit_code"] == 0
+                                       f"one.sendto(bytes.fromhex('{QUERY}'), ('127.0.0.1', 53))").json()["exit_code"] == 0
     assert agent.request("POST", "/v1/ports/53/").json()["code"] == "invalid_field"
     assert agent.terminate() == 143
 

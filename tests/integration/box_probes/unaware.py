@@ -3,7 +3,7 @@
 {"look": NAME}: the addresses of a name, or the error of the resolver.
 {"to": "HOST:PORT", "sni": NAME, "say": TEXT}: TLS that asks for NAME (HOST without "sni"), and the answer to TEXT.
 {"to": "HOST:PORT", "bytes": TEXT}: these bytes, and all that comes back.
-{"at": "ADDRESS:PORT", ...}: the same at an address.
+{"at": "ADDRESS:PORT", ...}: the same at an address; with "own" the connection comes from this machine's own address.
 {"dns": HEX, "tcp": true}: the answer to a message to the name server, or null; "count" sends it as often before."""
 
 import json
@@ -33,7 +33,8 @@ def read_all(one):
 
 def connect(wanted):
     host, _, port = (wanted.get("at") or wanted["to"]).rpartition(":")
-    with socket.create_connection((host, int(port)), 20) as one:
+    source = (socket.gethostbyname(socket.gethostname()), 0) if wanted.get("own") else None
+    with socket.create_connection((host, int(port)), 20, source) as one:
         if "bytes" in wanted:
             one.sendall(wanted["bytes"].encode("latin-1"))
             one.shutdown(socket.SHUT_WR)

@@ -208,6 +208,9 @@ def test_programs_that_know_no_proxy_reach_names(skiff, outside):
                                                  {"to": "files.example.com:80", "bytes": plain})
     assert (allowed, wild, unknown) == ("pypi.org 443 hello", "a.wild.example.com 8443 hello", "unknown")
     assert "GET /a HTTP/1.1" in http
+    # A network could be routed to loopback addresses, so only those may connect.
+    ((address,), other) = skiff.unaware({"look": "pypi.org"}, {"to": "pypi.org:443", "own": True})
+    assert address.startswith("127.64.") and other.startswith("failed: "), other
     until(lambda: ("not_allowed", "evil.org") in [(line["code"], line["host"]) for line in skiff.log("--denied")], 30, "the refusal")
     skiff("network", "box", "--egress", "evil.org")
     until(lambda: skiff.unaware({"look": "pypi.org"}, {"to": "evil.org:443"}) == ["unknown", "evil.org 443 hello"], 30, "the new rules")
