@@ -25,6 +25,7 @@
 #include "runtime/api/dispatch.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/connection_limits.hpp"
+#include "runtime/egress/trust.hpp"
 #include "runtime/mcp/clients.hpp"
 #include "runtime/process/exposure.hpp"
 #include "runtime/process/file_watch.hpp"
@@ -321,6 +322,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   wipe_environment("SKIFF_EGRESS_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
   if (auto checked = check_egress(settings); !checked) return failed(checked.error(), kWrongSettings);
+  if (auto trusted = start_trust(settings); !trusted) return failed(trusted.error(), kWrongSettings);
   for (const UnknownVariable& variable : unknown_variables(::environ, Program::agent)) {
     log::warning(variable.text("skiffd"));
   }

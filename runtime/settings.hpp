@@ -27,6 +27,8 @@ struct Settings {
   std::string egress;                        ///< "unix:PATH" or "IP:PORT" of the egress proxy; empty: none
   std::string egress_canary;                 ///< "IP:PORT" that the network must refuse; with "IP:PORT" of the proxy
   std::string egress_token;                  ///< shown to a proxy at "IP:PORT"; wiped once it was read
+  std::string egress_trust;                  ///< directory for the certificates in `egress_ca`; empty: none
+  std::string egress_ca;                     ///< PEM
   std::string tls_cert;                      ///< file with the PEM chain; given together with tls_key
   std::string tls_key;                       ///< file with the PEM key
 

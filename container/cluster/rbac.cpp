@@ -95,6 +95,10 @@ const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
 /// To read what the egress proxy has let through, in its own namespace.
 const Rights kEgressLog{{kCore, "pods", "list watch"}, {kCore, "pods/log", "get"}, {kCore, "configmaps", "list watch"}};
 
+/// To keep secrets there, and to tell of them in the namespace of the sandboxes.
+const Rights kEgressSecrets{{kCore, "secrets", "create get list patch delete"}};
+const Rights kEgressNotices{{kCore, "configmaps", "create get patch delete"}};
+
 // --- driver `claim` ---
 
 const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch delete"},
@@ -138,9 +142,10 @@ struct Row {
   std::string_view command;
   std::vector<const Rights*> pod;
   std::vector<const Rights*> claim;
-  bool makes_namespaces = false;         ///< creates or removes namespaces, if each sandbox has its own
-  bool is_operators = false;             ///< not needed by users of sandboxes: in a Role only if it is named
-  std::vector<const Rights*> home = {};  ///< rights in the namespace of the process, not of the sandboxes
+  bool makes_namespaces = false;           ///< creates or removes namespaces, if each sandbox has its own
+  bool is_operators = false;               ///< not needed by users of sandboxes: in a Role only if it is named
+  std::vector<const Rights*> home = {};    ///< rights in the namespace of the process, not of the sandboxes
+  std::vector<const Rights*> egress = {};  ///< rights in the namespace of the egress proxy
 };
 
 std::vector<Row> create_table() {
@@ -183,7 +188,11 @@ std::vector<Row> create_table() {
        with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
       {"changes", {&kNone}, {&kNone}},
       {"egress", with({&kPodFind}, {&kEgressLog}), {&kNone}},
-      {"secret", {&kNone}, {&kNone}},
+      {.command = "secret",
+       .pod = {&kEgressNotices},
+       .claim = {&kNone},
+       .is_operators = true,
+       .egress = {&kEgressSecrets}},
       {"apply", {&kNone}, {&kNone}},
       {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
@@ -254,6 +263,10 @@ Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
   for (const Row& row : table()) {
     const bool is_named = std::ranges::count(wanted.commands, row.command) > 0;
     if (!is_named && (!wanted.commands.empty() || row.is_operators)) continue;
+    if (wanted.place == RightsIn::egress) {
+      for (const Rights* rights : row.egress) add(merged, *rights, wanted.name_prefix);
+      continue;
+    }
     if (wanted.place != RightsIn::tenant) {
       for (const Rights* rights : row.home) add(merged, *rights, wanted.name_prefix);
     }

@@ -32,6 +32,7 @@ enum class RightsIn : std::uint8_t {
   one_namespace,  ///< the process and the sandboxes share one namespace
   home,           ///< the namespace of the process itself
   tenant,         ///< a namespace with sandboxes
+  egress,         ///< that of the egress proxy beside such a namespace
 };
 
 /// The commands and options whose rights are wanted.

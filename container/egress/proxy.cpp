@@ -150,12 +150,11 @@ std::optional<Refusal> Proxy::judge_now(const Passage& passage) const {
   return judge(policy_ ? &*policy_ : nullptr, passage.target, options_.sandbox);
 }
 
-std::optional<Refusal> Proxy::judge_name(const Target& target) {
-  const std::string wildcard = policy_->wildcard_of(target.host, target.port, target.is_plain);
-  if (wildcard.empty() || names_.take(wildcard, target.host, std::chrono::steady_clock::now())) return std::nullopt;
-  return Refusal{429, "too_many_names",
-                 "this sandbox has asked for " + std::to_string(WildcardNames::kMost) + " names below " + wildcard +
-                     " within a minute: a rule that names " + target.host + " itself has no such limit"};
+std::optional<Refusal> Proxy::judge_secret(const Passage& passage) const {
+  if (auto refusal = judge_now(passage)) return refusal;
+  const auto certificate = options_.terminator->server(passage.target);
+  if (certificate) return std::nullopt;
+  return Refusal{503, "secret_missing", certificate.error().message};
 }
 
 Task<> Proxy::run(Proxy* self, protocol::Stream client, std::string already_read) {
@@ -249,7 +248,7 @@ Task<std::optional<Refusal>> Proxy::open(Passage* passage) {
   const bool is_terminated = options_.terminator != nullptr && options_.terminator->terminates(passage->target);
   std::optional<Refusal> unreached;
   // Where requests are judged, each of them is connected for itself.
-  if (!is_requests) unreached = is_terminated ? judge_now(*passage) : co_await reach(passage);
+  if (!is_requests) unreached = is_terminated ? judge_secret(*passage) : co_await reach(passage);
   if (unreached) co_return unreached;
   if (passage->is_cut) co_return std::nullopt;
   const bool is_socks = passage->speaks == Passage::Speaks::socks;
@@ -341,7 +340,7 @@ std::optional<Refusal> Proxy::answer_question(Passage* passage) {
   if (!host) return Refusal{400, "bad_target", "the question names no DNS name"};
   const auto targets = policy_ ? policy_->targets_of(*host) : std::vector<Target>{};
   for (const Target& target : targets) {
-    auto refusal = judge_name(target);
+    auto refusal = names_.judge(*policy_, target);
     if (!refusal) continue;
     passage->target = target;
     return refusal;
@@ -383,7 +382,7 @@ Task<std::optional<Refusal>> Proxy::read_socks(Passage* passage, const Wait* wai
 Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
   passage->begun = std::chrono::steady_clock::now();
   if (auto refusal = judge_now(*passage)) co_return refusal;
-  if (auto refusal = judge_name(passage->target)) co_return refusal;
+  if (auto refusal = names_.judge(*policy_, passage->target)) co_return refusal;
   if (auto refusal = co_await dial(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
   passage->traffic = passage->upstream.count();

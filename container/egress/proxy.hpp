@@ -84,7 +84,7 @@ class Proxy {
   [[nodiscard]] Task<> serve_secrets(Passage* passage);
   [[nodiscard]] Task<bool> send(Passage* passage, std::string_view text);
   [[nodiscard]] std::optional<Refusal> judge_now(const Passage& passage) const;
-  [[nodiscard]] std::optional<Refusal> judge_name(const Target& target);
+  [[nodiscard]] std::optional<Refusal> judge_secret(const Passage& passage) const;
   [[nodiscard]] AuditEntry entry(const Passage& passage, std::string_view verdict) const;
   void log_refusal(Passage* passage, const Refusal& refusal);
   void log_end(Passage* passage);

@@ -26,12 +26,13 @@
 #include "container/egress/audit.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/proxy.hpp"
-#include "container/egress/terminate/terminator.hpp"
+#include "container/egress/terminate/file_terminator.hpp"
 #include "container/host/host_process.hpp"
 #include "container/net/public_address.hpp"
 #include "container/net/resolver.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/net/listener.hpp"
+#include "protocol/net/program_trust.hpp"
 
 namespace skiff::container::egress {
 namespace {
@@ -80,18 +81,8 @@ Result<> fill(const std::filesystem::path& file, std::string_view text) {
   return {};
 }
 
-/// The certificates that programs of this machine trust; empty if they are in no place that is known.
-std::string own_bundle() {
-  constexpr std::size_t kLargest = std::size_t{4} << 20U;
-  for (const char* const place : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                                  "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-    if (auto text = read_small_file(place, kLargest)) return std::move(*text) + "\n";
-  }
-  return {};
-}
-
 /// The secrets of the sandbox; null if it has none. Its files of certificates are filled then.
-Result<std::unique_ptr<Terminator>> open_secrets(const std::filesystem::path& directory) {
+Result<std::unique_ptr<FileTerminator>> open_secrets(const std::filesystem::path& directory) {
   constexpr std::size_t kLargest = std::size_t{64} << 10U;
   auto text = read_small_file(directory / kSecretsFile, kLargest);
   if (!text && text.error().code == Errc::path_not_found) return nullptr;
@@ -99,9 +90,9 @@ Result<std::unique_ptr<Terminator>> open_secrets(const std::filesystem::path& di
   SKIFF_TRY(const auto names, protocol::decode<std::vector<std::string>>(*text));
   // The key and the values are in this memory: neither a core file nor another process of the user may have it.
   (void)::prctl(PR_SET_DUMPABLE, 0);
-  SKIFF_TRY(auto made, Terminator::create(SecretStore{directory.parent_path().parent_path()}, names));
+  SKIFF_TRY(auto made, FileTerminator::create(SecretStore{directory.parent_path().parent_path()}, names));
   SKIFF_TRY_VOID(fill(directory / kCaFile, made->ca_pem()));
-  SKIFF_TRY_VOID(fill(directory / kCaBundleFile, own_bundle() + made->ca_pem()));
+  SKIFF_TRY_VOID(fill(directory / kCaBundleFile, protocol::system_certificates() + made->ca_pem()));
   return made;
 }
 

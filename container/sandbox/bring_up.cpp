@@ -95,18 +95,18 @@ Result<> check_mount(const SandboxSpec& spec, const Driver& driver) {
                     std::string{driver.name()} + " use an image that has the tools",
                 "--expose");
   }
-  if (spec.has_egress() && driver.name() != "pod") {
+  const bool is_pod = driver.name() == "pod";
+  if (!spec.egress_secrets.empty() && !is_pod) {
+    return fail(Errc::invalid_field,
+                "--egress-secret gives a secret to the proxy of a sandbox of the drivers box and pod: with --driver " +
+                    std::string{driver.name()} + " this version has no such secrets",
+                "--egress-secret");
+  }
+  if (spec.has_egress() && !is_pod) {
     return fail(Errc::invalid_field,
                 "--egress opens names to a sandbox of the drivers box and pod: with --driver " +
                     std::string{driver.name()} + " no sandbox has egress by name in this version",
                 "--egress");
-  }
-  if (!spec.egress_secrets.empty()) {
-    return fail(Errc::invalid_field,
-                "--egress-secret gives a secret of this machine to the proxy of a sandbox of the driver box: with "
-                "--driver " +
-                    std::string{driver.name()} + " this version has no such secrets",
-                "--egress-secret");
   }
   if (spec.pids != 0) {
     return fail(Errc::invalid_field,

@@ -65,6 +65,13 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
   if (!wanted.image.empty() && (pool == nullptr || wanted.image != pool->image)) {
     return std::unexpected{decided_by_the_pool("--image")};
   }
+  if (!wanted.egress_secrets.empty()) {
+    return fail(
+        Errc::invalid_field,
+        "--egress-secret and --pool: a sandbox that waits in a pool trusts nobody new later; make one without a "
+        "pool",
+        "--egress-secret");
+  }
   if (wanted.has_egress() && (pool == nullptr || !pool->is_fenced)) {
     return fail(Errc::invalid_field,
                 "--egress and --pool: the sandboxes of this pool have no fence while they wait; `skiff pool create "

@@ -35,9 +35,10 @@ Result<> check_name(std::string_view name) {
       "name");
 }
 
-std::string egress_text(const std::vector<std::string>& rules) {
+std::string egress_text(const std::vector<std::string>& rules, const std::vector<std::string>& secrets) {
   std::string text{rules.empty() ? kNoEgress : "egress by name:"};
   for (const std::string& rule : rules) text += " " + rule;
+  for (const std::string& secret : secrets) text += "; secret " + secret;
   return text;
 }
 

@@ -45,7 +45,8 @@ struct SandboxSpec {
   std::string mount = {};
   std::vector<std::string> egress = {};  ///< names that it may reach
   bool is_fenced = false;                ///< it has egress by name, also without a name: then it reaches nothing
-  /// Names of secrets of this machine that its proxy puts into requests, for the driver box.
+  /// Names of secrets that its proxy puts into requests: of this machine for a box, of the namespace for a Pod. They
+  /// are not in JSON: who may use which is nothing that clients of a server say.
   std::vector<std::string> egress_secrets = {};
   std::vector<std::string> exposed = {};  ///< directories of this machine that a box may read, as for `mount`
   bool names_network = false;             ///< the caller has chosen `pod.network`; else the driver's own default holds
@@ -57,7 +58,7 @@ struct SandboxSpec {
       false;  ///< no flag asks for a Service: a sandbox from a pool has one only if the pool's dialects need it
   std::uint64_t pids = 0;  ///< most processes and threads, for the driver box; 0: the driver's own limit
 
-  [[nodiscard]] bool has_egress() const noexcept { return is_fenced || !egress.empty(); }
+  [[nodiscard]] bool has_egress() const noexcept { return is_fenced || !egress.empty() || !egress_secrets.empty(); }
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &SandboxSpec::name, "Name of the sandbox"),
@@ -147,13 +148,13 @@ inline constexpr std::string_view kEgressNotInstalled = "egress_not_installed";
 
 /// `Sandbox::details["network"]` of a sandbox with egress by name and no rule.
 inline constexpr std::string_view kNoEgress = "egress by name: nothing";
-/// Returns such a text with these rules.
-[[nodiscard]] std::string egress_text(const std::vector<std::string>& rules);
+/// Returns such a text with these rules and the names of these secrets.
+[[nodiscard]] std::string egress_text(const std::vector<std::string>& rules, const std::vector<std::string>& secrets);
 
 [[nodiscard]] bool has_egress(const Sandbox& sandbox);
 
 /// A secret that a sandbox uses and never sees, without its value.
-struct EgressSecret {
+struct UsedSecret {
   std::string name;
   std::vector<std::string> hosts = {};     ///< none: the secret is missing
   std::vector<std::string> requests = {};  ///< that get it; none: all
@@ -163,7 +164,7 @@ struct EgressSecret {
 struct EgressState {
   std::vector<std::string> rules;
   bool is_unreadable = false;  ///< its proxy cannot read them, and allows nothing
-  std::vector<EgressSecret> secrets = {};
+  std::vector<UsedSecret> secrets = {};
 };
 
 /// A change of its rules: all of them are replaced, or some are added and removed.

@@ -9,6 +9,7 @@
 #include "base/log/log.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/splice_pipes.hpp"
+#include "runtime/egress/trust.hpp"
 #include "runtime/process/process_stats.hpp"
 
 namespace skiff::runtime {
@@ -48,6 +49,14 @@ Result<> check_egress(const Settings& settings) {
   }
   if (settings.egress_token.empty() || egress::Helper::is_token(settings.egress_token)) return {};
   return refuse("SKIFF_EGRESS_TOKEN is printable ASCII without blanks, at most 2000 bytes", "SKIFF_EGRESS_TOKEN");
+}
+
+Result<> start_trust(const Settings& settings) {
+  if (settings.egress_trust.empty() && settings.egress_ca.empty()) return {};
+  if (settings.egress_trust.empty() || settings.egress_ca.empty()) {
+    return fail(Errc::invalid_field, "--egress-trust DIR and SKIFF_EGRESS_CA need each other", "--egress-trust");
+  }
+  return egress::write_trust(settings.egress_trust, settings.egress_ca);
 }
 
 Result<> start_egress(Agent& agent) {

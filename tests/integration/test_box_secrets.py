@@ -52,6 +52,10 @@ def test_programs_trust_the_proxy(box, origin):
     url = f"https://{TO}/echo"
     assert "GET /echo" in box.sh(f"curl -sS {url}")
     assert "GET /echo" in box.sh(f"python3 -c \"import urllib.request as u; print(u.urlopen('{url}').read().decode())\"")
+    # These read no variable that names certificates.
+    assert "GET /echo" in box.sh(f"wget -qO- {url}")
+    box.sh(f"/usr/lib/apt/apt-helper -q download-file {url}/of-apt /tmp/of-apt")
+    assert "GET /echo/of-apt right" in origin.seen()
     assert "SSL_CERT_FILE=/.skiff/ca-bundle.pem" in box.sh("env") and "NODE_EXTRA_CA_CERTS=/.skiff/ca.pem" in box.sh("env")
     box.up("bare", "--egress", "pypi.org")
     assert "CERT" not in box.sh("env", name="bare") and "no" in box.sh("test -e /.skiff/ca.pem || echo no", name="bare")

@@ -82,8 +82,8 @@ std::vector<Setting> SpecFlags::rows() {
       {.flag = "egress-secret",
        .target = setting::List{&egress_secrets_},
        .value = "NAME",
-       .help = "Secret (skiff secret set) that the proxy of a sandbox of the driver box puts into requests to its "
-               "hosts, which the sandbox may reach then. Commands never see it."},
+       .help = "Secret (skiff secret set) that the proxy of a sandbox of the drivers box and pod puts into requests to "
+               "its hosts, which the sandbox may reach then. Commands never see it."},
       {.flag = "pids",
        .target = setting::Count{&pids_, 0, 4'194'304},
        .value = "N",

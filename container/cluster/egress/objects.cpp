@@ -50,16 +50,17 @@ Object service_account(const std::string& home) {
   return account;
 }
 
-Object role(const std::string& tenant) {
-  Object made = create_of(kRoles, tenant, kEgressName);
+/// The right to watch this kind of object there.
+Object role(const std::string& where, const Resource& watched) {
+  Object made = create_of(kRoles, where, kEgressName);
   made.json["rules"] = json::array({json{{"apiGroups", json::array({""})},
-                                         {"resources", json::array({"pods"})},
+                                         {"resources", json::array({watched.plural})},
                                          {"verbs", json::array({"get", "list", "watch"})}}});
   return made;
 }
 
-Object role_binding(const std::string& tenant, const std::string& home) {
-  Object made = create_of(kRoleBindings, tenant, kEgressName);
+Object role_binding(const std::string& where, const std::string& home) {
+  Object made = create_of(kRoleBindings, where, kEgressName);
   made.json["roleRef"] = {{"apiGroup", kRoles.group}, {"kind", kRoles.kind}, {"name", kEgressName}};
   made.json["subjects"] =
       json::array({json{{"kind", kServiceAccounts.kind}, {"name", kEgressName}, {"namespace", home}}});
@@ -203,8 +204,10 @@ std::vector<std::pair<Resource, Object>> egress_objects(const EgressInstall& wan
           {kube::kNetworkPolicies, egress_dialects(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, admission(wanted.tenant, home)},
           {kServiceAccounts, service_account(home)},
-          {kRoles, role(wanted.tenant)},
+          {kRoles, role(wanted.tenant, kube::kPods)},
           {kRoleBindings, role_binding(wanted.tenant, home)},
+          {kRoles, role(home, kube::kSecrets)},
+          {kRoleBindings, role_binding(home, home)},
           {kube::kConfigMaps, std::move(keys)},
           {kDisruptionBudgets, disruption_budget(home)},
           {kEgressDeployments, deployment(wanted, home)},

@@ -18,7 +18,10 @@ namespace skiff::container {
 inline constexpr std::string_view kEgressNetwork = "egress";
 /// The annotation of such a Pod: its rules, a JSON array.
 inline constexpr std::string_view kEgressAnnotation = "skiff.dev/egress";
-/// Most bytes of that annotation.
+/// The annotation of such a Pod with secrets: a JSON object with the hosts of each. It says for which hosts the Pod
+/// expects a secret; the secret itself says for which it is.
+inline constexpr std::string_view kEgressSecretsAnnotation = "skiff.dev/egress-secrets";
+/// Most bytes of each of the two annotations.
 inline constexpr std::size_t kLargestEgressPolicy = std::size_t{16} << 10U;
 
 /// The name of the proxy's Deployment and of all that belongs to it.
@@ -59,9 +62,11 @@ struct EgressAccess {
   std::string proxy = {};   ///< IP:PORT
   std::string canary = {};  ///< IP:PORT
   std::string token = {};
+  std::string secrets = {};  ///< the annotation of its secrets; empty without any
+  std::string ca_pem = {};   ///< the certificates of their authorities
 };
 
-/// All objects in the order of their creation.
+/// All objects in the order of their creation, but the secrets.
 [[nodiscard]] std::vector<std::pair<kube::Resource, kube::Object>> egress_objects(const EgressInstall& wanted);
 
 /// The ConfigMap in the namespace of the sandboxes; without the proxy's address as long as its Service has none.

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "container/cluster/egress/sandbox_parts.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/kube/objects/pod.hpp"
 #include "container/sandbox/dialects.hpp"
@@ -113,11 +114,7 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
     dialects += dialect_setting(name, "[::]", PortNumbers::known);
   }
   if (!dialects.empty()) merged["SKIFF_DIALECT"] = std::move(dialects);
-  if (spec.has_egress()) {
-    merged["SKIFF_EGRESS"] = context.egress.proxy;
-    merged["SKIFF_EGRESS_CANARY"] = context.egress.canary;
-    merged["SKIFF_EGRESS_TOKEN"] = context.egress.token;
-  }
+  add_egress_variables(spec, context.egress, merged);
   if (spec.lease.ttl) merged["SKIFF_TTL"] = std::to_string(spec.lease.ttl->count());
   if (spec.lease.idle_ttl) merged["SKIFF_IDLE_TTL"] = std::to_string(spec.lease.idle_ttl->count());
   json list = json::array();
@@ -190,6 +187,7 @@ Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context
     all.mounts.push_back({{"name", "workspace"}, {"mountPath", spec.pod.workdir}});
   }
   if (speaks_e2b(spec.pod) && spec.pod.workdir != kE2bHome && !all.paths.contains(kE2bHome)) put_home(all, spec.pod);
+  add_egress_volume(spec, all.volumes, all.mounts);
   if (spec.pod.inject) {
     all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
     all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentDirectory}, {"readOnly", true}});
@@ -251,12 +249,6 @@ Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context
             {"securityContext", std::move(security)},
             {"volumes", std::move(mounts.volumes)},
             {"containers", json::array({std::move(container)})}};
-  if (spec.has_egress()) {
-    // The agent answers there. A name with a dot in it is a whole one.
-    made["dnsPolicy"] = "None";
-    made["dnsConfig"] = {{"nameservers", json::array({"127.0.0.1"})},
-                         {"options", json::array({json{{"name", "ndots"}, {"value", "1"}}})}};
-  }
   if (pod.inject) {
     json bring{{"name", "skiff"},
                {"image", pod.agent_image},
@@ -347,8 +339,8 @@ Result<Object> create_pod(const SandboxSpec& spec, const ManifestContext& contex
   pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
-  if (spec.has_egress()) pod.json["metadata"]["annotations"][kEgressAnnotation] = json(spec.egress).dump();
   pod.json["spec"] = std::move(made);
+  put_egress(spec, context.egress, pod);
   return pod;
 }
 

@@ -15,6 +15,7 @@
 #include "container/egress/serve.hpp"
 #include "container/host/agent.hpp"
 #include "container/sandbox/dialects.hpp"
+#include "protocol/net/program_trust.hpp"
 
 namespace skiff::container::box {
 namespace {
@@ -40,14 +41,6 @@ constexpr std::array kEtc = std::to_array<std::string_view>({
     "ssl/openssl.cnf", "system-release", "terminfo", "timezone", "vim", "xattr.conf", "zsh",
 });
 // clang-format on
-
-/// Variables that name a file of trusted certificates for some program, for a box whose proxy ends TLS.
-constexpr std::array kBundleVariables = std::to_array<std::string_view>(
-    {"AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "HTTPLIB2_CA_CERTS", "NIX_SSL_CERT_FILE", "NPM_CONFIG_CAFILE", "PIP_CERT",
-     "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"});
-/// These programs add the file to their own certificates.
-constexpr std::array kOwnVariables = std::to_array<std::string_view>({"DENO_CERT", "NODE_EXTRA_CA_CERTS"});
 
 /// Variables of ours that a shell in the box can use.
 constexpr std::array<std::string_view, 4> kInheritedHere{"LANG", "LANGUAGE", "TERM", "TZ"};
@@ -107,14 +100,14 @@ std::vector<std::string> environment_of(const HostRecord& record, const Machine&
     if (name == "PATH") merged[name] = path_of(machine, value);
     if (name == "SHELL" && (value.starts_with("/bin/") || value.starts_with("/usr/bin/"))) merged[name] = value;
   }
-  if (!record.egress_secrets.empty()) {
-    for (const std::string_view name : kBundleVariables) merged[std::string{name}] = kCaBundlePath;
-    for (const std::string_view name : kOwnVariables) merged[std::string{name}] = kCaPath;
-    // Its request has the credential already, or none: there is nobody to ask.
-    merged["GIT_TERMINAL_PROMPT"] = "0";
-    merged["NODE_USE_ENV_PROXY"] = "1";
-  }
   for (const auto& [name, value] : record.env) merged[name] = value;
+  if (!record.egress_secrets.empty()) {
+    protocol::add_trust_variables(kTrustDirectory, merged);
+    for (auto& file : protocol::trust_settings(kTrustDirectory)) merged.try_emplace(file.variable, file.path);
+    // A request has the credential already, or none: there is nobody to ask.
+    merged.try_emplace("GIT_TERMINAL_PROMPT", "0");
+    merged.try_emplace("NODE_USE_ENV_PROXY", "1");
+  }
   merged["SKIFF_PUBLIC_KEY"] = public_key;
   std::vector<std::string> environment{sandbox_mark(record.id)};
   for (const auto& [name, value] : merged) environment.push_back(std::string{name}.append("=").append(value));
@@ -245,8 +238,13 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     plan.binds.push_back({.source = files::path{root}.parent_path() / egress::kSocket, .target = kEgressPath});
     if (!record.egress_secrets.empty()) {
       const files::path directory = files::path{root}.parent_path();
-      plan.binds.push_back({.source = directory / egress::kCaFile, .target = kCaPath});
-      plan.binds.push_back({.source = directory / egress::kCaBundleFile, .target = kCaBundlePath});
+      const std::string there{kTrustDirectory};
+      plan.binds.push_back(
+          {.source = directory / egress::kCaFile, .target = there + std::string{protocol::kOwnCertificates}});
+      plan.binds.push_back(
+          {.source = directory / egress::kCaBundleFile, .target = there + std::string{protocol::kCertificateBundle}});
+      for (auto& file : protocol::trust_settings(there))
+        plan.texts.push_back({.path = file.path, .content = file.text});
     }
     plan.argv.insert(plan.argv.end(), {"--egress", std::string{"unix:"} + kEgressPath});
   }

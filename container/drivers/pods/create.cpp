@@ -134,7 +134,8 @@ Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std:
   SKIFF_CO_TRY(auto public_key, key.public_pem());
   context.public_key = std::move(public_key);
   if (record.spec.has_egress()) {
-    SKIFF_CO_TRY(context.egress, co_await egress_access(cluster, std::move(key), record.id));
+    SKIFF_CO_TRY(context.egress,
+                 co_await egress_access(cluster, std::move(key), record.id, record.spec.egress_secrets));
   }
   SKIFF_CO_TRY(auto pod, create_pod(record.spec, context));
   SKIFF_CO_TRY_VOID(co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr));

@@ -133,7 +133,7 @@ Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, u
   context.sandbox_id = new_id("s");
   if (view->pool.sandbox.has_egress()) {
     SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
-    SKIFF_CO_TRY(context.egress, co_await egress_access(cluster_, std::move(key), context.sandbox_id));
+    SKIFF_CO_TRY(context.egress, co_await egress_access(cluster_, std::move(key), context.sandbox_id, {}));
   }
   SKIFF_CO_TRY(auto pod, create_member(view->pool, view->record, context, number));
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));

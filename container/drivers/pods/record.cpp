@@ -18,6 +18,9 @@
 namespace skiff::container {
 namespace {
 
+/// The field with the names of its secrets.
+constexpr std::string_view kSecretNames = "egress_secrets";
+
 /// A record without a Pod is younger than this while the Pod is being made.
 constexpr std::chrono::minutes kBeingMade{1};
 
@@ -121,6 +124,7 @@ kube::Object create_record(const PodRecord& record, const std::string& namespace
   nlohmann::json& data = object.json["data"];
   data["spec"] = protocol::to_json(record.spec);
   if (record.spec.has_egress()) data["egress"] = nlohmann::json(record.spec.egress).dump();
+  if (!record.spec.egress_secrets.empty()) data[kSecretNames] = nlohmann::json(record.spec.egress_secrets).dump();
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
   if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
@@ -148,12 +152,15 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   if (!spec) return refuse(spec.error().message);
   record.spec = std::move(*spec);
   if (const std::string rules = config_map.text({"data", "egress"}); !rules.empty()) {
-    const auto list = nlohmann::json::parse(rules, nullptr, false);
-    if (!list.is_array() || !std::ranges::all_of(list, [](const auto& rule) { return rule.is_string(); })) {
-      return refuse("its egress is not a list of rules");
-    }
-    record.spec.egress = list.get<std::vector<std::string>>();
+    auto list = protocol::decode<std::vector<std::string>>(rules);
+    if (!list) return refuse("its egress is not a list of rules");
+    record.spec.egress = std::move(*list);
     record.spec.is_fenced = true;
+  }
+  if (const std::string names = config_map.text({"data", kSecretNames}); !names.empty()) {
+    auto list = protocol::decode<std::vector<std::string>>(names);
+    if (!list) return refuse("its secrets are not a list of names");
+    record.spec.egress_secrets = std::move(*list);
   }
   // A sandbox from a pool keeps its id in the pool; the label has the record's own id.
   record.id = config_map.text({"data", "id"});
@@ -231,7 +238,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
                   .address = {},
                   .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
   if (record.spec.has_egress()) {
-    sandbox.details["network"] = egress_text(record.spec.egress);
+    sandbox.details["network"] = egress_text(record.spec.egress, record.spec.egress_secrets);
   }
   if (!record.spec.pod.pool.empty()) sandbox.details["pool"] = record.spec.pod.pool;
   if (record.stopped) {

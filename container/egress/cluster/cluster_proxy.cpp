@@ -12,6 +12,7 @@
 #include "base/async/with_timeout.hpp"
 #include "base/clock.hpp"
 #include "container/cluster/egress/objects.hpp"
+#include "container/egress/cluster/pod_terminator.hpp"
 #include "container/egress/cluster/preamble.hpp"
 #include "protocol/net/stream.hpp"
 
@@ -52,6 +53,7 @@ struct ClusterProxy::Member {
   Member(ClusterProxy* owner, SeenPod seen)
       : pod{std::move(seen)},
         audit{{.sandbox = pod.sandbox, .id = pod.id, .pod = pod.name}, owner->options_.log, &owner->stats_},
+        terminator{&owner->secrets_},
         proxy{owner->executor_,
               {.sandbox = pod.sandbox,
                .holder = pod.uid,
@@ -60,11 +62,13 @@ struct ClusterProxy::Member {
                                   &owner->stats_),
                .is_public = owner->options_.is_public,
                .audit = &audit,
+               .terminator = &terminator,
                .dials = &owner->stats_.dials()}} {}
 
   SeenPod pod;  ///< its sandbox id stays the same
   TokenCheck::Shown shown = {};
   PodAudit audit;
+  PodTerminator terminator;
   Proxy proxy;
   bool was_proven = false;   ///< its agent has seen the fence: it was ready, or has sent its token
   bool is_unfenced = false;  ///< it has reached the canary
@@ -113,11 +117,12 @@ void ClusterProxy::put(const kube::Object& pod) {
   const bool is_new = member == members_.end();
   if (is_new) member = members_.emplace(seen.uid, std::make_shared<Member>(this, seen)).first;
   Member& known = *member->second;
-  const bool has_changed = is_new || known.pod.policy != seen.policy;
+  const bool has_changed = is_new || known.pod.policy != seen.policy || known.pod.secrets != seen.secrets;
   known.was_proven = known.was_proven || seen.is_ready;
   known.pod = std::move(seen);
   if (!has_changed || known.is_unfenced) return;
-  auto policy = policy_in(known.pod.policy);
+  // Without its secrets a host with one would be an open tunnel.
+  auto policy = known.terminator.use(known.pod.secrets) ? policy_in(known.pod.policy) : std::nullopt;
   known.has_policy = policy.has_value();
   known.proxy.replace(std::move(policy));
   stats_.note_generation(begun);

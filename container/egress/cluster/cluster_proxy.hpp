@@ -17,6 +17,7 @@
 #include "container/egress/cluster/pod_audit.hpp"
 #include "container/egress/cluster/proxy_stats.hpp"
 #include "container/egress/cluster/seen_pods.hpp"
+#include "container/egress/cluster/seen_secrets.hpp"
 #include "container/egress/cluster/token_check.hpp"
 #include "container/egress/judge.hpp"
 #include "container/egress/proxy.hpp"
@@ -58,6 +59,9 @@ class ClusterProxy {
   /// Erases all Pods but these.
   void keep(const std::set<std::string>& names);
 
+  /// The secrets that Pods may have. What changes here counts from the next request on.
+  [[nodiscard]] SeenSecrets& secrets() noexcept { return secrets_; }
+
   /// Serves a connection.
   void serve(UniqueFd socket, const protocol::Address& peer);
   /// A connection to the canary has come: no fence holds that Pod, so it is refused from now on. Before the Pod
@@ -86,6 +90,7 @@ class ClusterProxy {
   ProxyStats stats_;
   Room room_{kHeld};
   SeenPods pods_;
+  SeenSecrets secrets_;
   std::map<std::string, std::shared_ptr<Member>, std::less<>> members_;  ///< by uid
   std::size_t unknown_ = 0;
   std::map<std::string, std::size_t> unknown_of_;  ///< by address

@@ -30,7 +30,8 @@ SeenPod SeenPod::of(const kube::Object& pod) {
                .uid = pod.uid(),
                .sandbox = labels::get(pod, labels::kName),
                .id = pod.label(labels::kSandbox),
-               .policy = pod.annotation(kEgressAnnotation)};
+               .policy = pod.annotation(kEgressAnnotation),
+               .secrets = pod.annotation(kEgressSecretsAnnotation)};
   const std::string phase = kube::pod_phase(pod);
   if (phase == "Succeeded" || phase == "Failed") return seen;
   seen.addresses = addresses_of(pod);

@@ -21,6 +21,7 @@ struct SeenPod {
   std::string sandbox = {};  ///< name, for people
   std::string id = {};       ///< sandbox id
   std::string policy = {};   ///< the annotation with its rules
+  std::string secrets = {};  ///< the annotation with its secrets, and the hosts for which it expects them
 
   [[nodiscard]] static SeenPod of(const kube::Object& pod);
 };

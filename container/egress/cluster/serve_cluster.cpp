@@ -1,5 +1,6 @@
 #include "container/egress/cluster/serve_cluster.hpp"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -25,6 +26,7 @@
 #include "base/log/log.hpp"
 #include "base/small_file.hpp"
 #include "container/cluster/egress/objects.hpp"
+#include "container/cluster/egress/secret_objects.hpp"
 #include "container/egress/cluster/cluster_proxy.hpp"
 #include "container/kube/auth/access.hpp"
 #include "container/kube/transport.hpp"
@@ -63,7 +65,7 @@ bool write_line(std::string_view line) {
   return ::write(STDERR_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-/// The program: its proxy, the watch that feeds it, and its three ports.
+/// The program: its proxy, the watches that feed it, and its three ports.
 class Program {
  public:
   Program(boost::asio::io_context* io, kube::Client* client)
@@ -79,38 +81,33 @@ class Program {
                   .handler = [this](protocol::HttpExchange& http) { return answer_numbers(&http); }}},
         tasks_{io->get_executor()} {}
 
-  /// Follows the Pods until it is cancelled.
-  Task<> follow() {
-    std::set<std::string> names;
-    kube::Watch watch{client_,
-                      {.resource = kube::kPods,
-                       .namespace_name = client_->default_namespace(),
-                       .take_page = [&](const std::vector<kube::Object>& pods, bool is_first) {
-                         if (is_first) names.clear();
-                         for (const kube::Object& pod : pods) {
-                           names.insert(pod.name());
-                           proxy_.put(pod);
-                         }
-                       }}};
-    for (;;) {
-      auto event = co_await watch.next();
-      if (!event) {
-        log::warning("the Pods cannot be watched", {{"error", event.error().error.message}});
-        co_await pause(kBeforeAgain);
-        continue;
-      }
-      switch (event->kind) {
-        case kube::WatchEvent::Kind::snapshot:
-          proxy_.keep(names);
-          open();
-          break;
-        case kube::WatchEvent::Kind::deleted:
-          proxy_.erase(event->objects.front().name());
-          break;
-        default:
-          proxy_.put(event->objects.front());
-      }
-    }
+  Task<> follow_pods() {
+    return follow("the Pods cannot be watched",
+                  {.resource = kube::kPods, .namespace_name = client_->default_namespace()},
+                  {.put = [this](const kube::Object& pod) { proxy_.put(pod); },
+                   .erase = [this](std::string_view name) { proxy_.erase(name); },
+                   .keep =
+                       [this](const std::set<std::string>& names) {
+                         proxy_.keep(names);
+                         knows_pods_ = true;
+                       },
+                   // Without the Pods nobody can be served.
+                   .failed = [] {}});
+  }
+
+  Task<> follow_secrets() {
+    return follow("the secrets cannot be watched: requests to their hosts are refused",
+                  {.resource = kube::kSecrets,
+                   .namespace_name = egress_namespace(client_->default_namespace()),
+                   .label_selector = egress_secret_selector()},
+                  {.put = [this](const kube::Object& secret) { proxy_.secrets().put(secret); },
+                   .erase = [this](std::string_view name) { proxy_.secrets().erase(name); },
+                   .keep =
+                       [this](const std::set<std::string>& names) {
+                         proxy_.secrets().keep(names);
+                         knows_secrets_ = true;
+                       },
+                   .failed = [this] { knows_secrets_ = true; }});
   }
 
   Task<> end_with(boost::asio::signal_set* signals) {
@@ -125,10 +122,53 @@ class Program {
 
   void start(boost::asio::signal_set* signals) {
     boost::asio::co_spawn(*io_, end_with(signals), boost::asio::detached);
-    tasks_.spawn("watch of Pods", follow());
+    tasks_.spawn("watch of Pods", follow_pods());
+    tasks_.spawn("watch of secrets", follow_secrets());
   }
 
  private:
+  /// What becomes of the objects of a watch.
+  struct Followed {
+    std::function<void(const kube::Object&)> put;
+    std::function<void(std::string_view name)> erase;
+    std::function<void(const std::set<std::string>& names)> keep;  ///< all of them are known
+    std::function<void()> failed;
+  };
+
+  /// Follows the objects until it is cancelled.
+  Task<> follow(std::string complaint, kube::WatchOptions what, Followed followed) {
+    std::set<std::string> names;
+    what.take_page = [&](const std::vector<kube::Object>& objects, bool is_first) {
+      if (is_first) names.clear();
+      for (const kube::Object& object : objects) {
+        names.insert(object.name());
+        followed.put(object);
+      }
+    };
+    kube::Watch watch{client_, std::move(what)};
+    for (;;) {
+      auto event = co_await watch.next();
+      if (!event) {
+        log::warning(complaint, {{"error", event.error().error.message}});
+        followed.failed();
+        open();
+        co_await pause(kBeforeAgain);
+        continue;
+      }
+      switch (event->kind) {
+        case kube::WatchEvent::Kind::snapshot:
+          followed.keep(names);
+          open();
+          break;
+        case kube::WatchEvent::Kind::deleted:
+          followed.erase(event->objects.front().name());
+          break;
+        default:
+          followed.put(event->objects.front());
+      }
+    }
+  }
+
   /// The kubelet looks whether the port is open; scrapers read /metrics.
   Task<> answer_numbers(protocol::HttpExchange* http) {
     const auto& request = http->request();
@@ -141,9 +181,9 @@ class Program {
     (void)co_await http->respond(std::move(answer));
   }
 
-  /// Listens, once.
+  /// Listens, once, when all is known.
   void open() {
-    if (!listeners_.empty()) return;
+    if (!knows_pods_ || !knows_secrets_ || !listeners_.empty()) return;
     listen(kEgressPort, [this](UniqueFd socket, const Address& peer) { proxy_.serve(std::move(socket), peer); });
     listen(kEgressCanaryPort, [this](const UniqueFd&, const Address& peer) { proxy_.note_canary(peer); });
     listen(kEgressHealthPort,
@@ -162,6 +202,8 @@ class Program {
   kube::Client* client_;
   ClusterProxy proxy_;
   protocol::HttpServer numbers_;
+  bool knows_pods_ = false;
+  bool knows_secrets_ = false;  ///< or is refused to know them
   std::vector<std::unique_ptr<Listener>> listeners_;
   TaskGroup tasks_;
 };
@@ -176,6 +218,8 @@ bool is_serve_cluster(std::span<const char* const> arguments) {
 int serve_cluster(std::span<const char* const> arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   raise_open_files();
+  // Secrets and keys are in this memory.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
   boost::asio::io_context io;
   auto access = kube::find_access({.namespace_name = arguments[3]}, net::process_environment);
   if (!access) return give_up(access.error().message);

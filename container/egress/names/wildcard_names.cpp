@@ -11,4 +11,12 @@ bool WildcardNames::take(const std::string& wildcard, const std::string& host, S
   return true;
 }
 
+std::optional<Refusal> WildcardNames::judge(const Policy& policy, const Target& target) {
+  const std::string wildcard = policy.wildcard_of(target.host, target.port, target.is_plain);
+  if (wildcard.empty() || take(wildcard, target.host, std::chrono::steady_clock::now())) return std::nullopt;
+  return Refusal{429, "too_many_names",
+                 "this sandbox has asked for " + std::to_string(kMost) + " names below " + wildcard +
+                     " within a minute: a rule that names " + target.host + " itself has no such limit"};
+}
+
 }  // namespace skiff::container::egress

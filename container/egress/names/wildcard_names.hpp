@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "base/clock.hpp"
+#include "container/egress/host_name.hpp"
+#include "container/egress/judge.hpp"
+#include "container/egress/policy.hpp"
 
 namespace skiff::container::egress {
 
@@ -21,6 +25,8 @@ class WildcardNames {
 
   /// Whether the name may be looked up now. One that was taken already in this window is always taken.
   [[nodiscard]] bool take(const std::string& wildcard, const std::string& host, SteadyTime now);
+  /// Judges a name that the policy allows; nullopt: it may be looked up now.
+  [[nodiscard]] std::optional<Refusal> judge(const Policy& policy, const Target& target);
   /// Forgets all of them: there are other rules.
   void clear() noexcept { windows_.clear(); }
 

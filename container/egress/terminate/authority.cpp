@@ -12,6 +12,8 @@
 #include <array>
 #include <utility>
 
+#include "base/id.hpp"
+
 namespace skiff::container::egress {
 namespace {
 
@@ -86,6 +88,14 @@ std::string pem_of(X509* certificate) {
   return pem_of([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate); });
 }
 
+std::string pem_of(EVP_PKEY* key) {
+  return pem_of([&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
+BioPtr reader_of(const std::string& text) {
+  return BioPtr{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
+}
+
 }  // namespace
 
 struct Authority::Parts {
@@ -93,16 +103,39 @@ struct Authority::Parts {
   CertificatePtr certificate;
 };
 
-Authority::Authority(std::unique_ptr<Parts> parts)
-    : parts_{std::move(parts)}, pem_{pem_of(parts_->certificate.get())} {}
+Authority::Authority(std::unique_ptr<Parts> parts, const std::vector<std::string>& hosts)
+    : parts_{std::move(parts)}, pem_{pem_of(parts_->certificate.get())} {
+  for (const std::string& host : hosts) leafs_.emplace(host, Leaf{});
+}
 
 Authority::~Authority() = default;
+
+std::string Authority::key_pem() const {
+  return pem_of(parts_->key.get());
+}
+
+Result<std::unique_ptr<Authority>> Authority::load(const std::string& pem, const std::string& key_pem,
+                                                   const std::vector<std::string>& hosts) {
+  const BioPtr certificate = reader_of(pem);
+  const BioPtr key = reader_of(key_pem);
+  // A key with a passphrase is none: nobody is there to type it.
+  constexpr auto kNoPassphrase = [](char*, int, int, void*) { return -1; };
+  auto parts = std::make_unique<Parts>(
+      Parts{.key = KeyPtr{PEM_read_bio_PrivateKey(key.get(), nullptr, kNoPassphrase, nullptr)},
+            .certificate = CertificatePtr{PEM_read_bio_X509(certificate.get(), nullptr, kNoPassphrase, nullptr)}});
+  const bool belong =
+      parts->key && parts->certificate && X509_check_private_key(parts->certificate.get(), parts->key.get()) == 1;
+  ERR_clear_error();
+  if (!belong) return fail(Errc::invalid_field, "these are not a certificate authority and its key");
+  return std::unique_ptr<Authority>{new Authority{std::move(parts), hosts}};
+}
 
 Result<std::unique_ptr<Authority>> Authority::create(const std::vector<std::string>& hosts) {
   ERR_clear_error();
   auto parts = std::make_unique<Parts>(Parts{.key = KeyPtr{EVP_EC_gen("P-256")}, .certificate = {}});
   if (!parts->key) return not_made("its key");
-  parts->certificate = blank(parts->key.get(), kOwnDays, "skiff egress of one sandbox");
+  // A sandbox may trust several: some programs find the one that has signed by its name alone.
+  parts->certificate = blank(parts->key.get(), kOwnDays, "skiff egress " + new_id("ca-"));
   X509* const own = parts->certificate.get();
   if (own == nullptr) return not_made("its fields");
   // Without the exclusions it could sign for addresses: a kind that is not named is free.
@@ -116,9 +149,7 @@ Result<std::unique_ptr<Authority>> Authority::create(const std::vector<std::stri
     return not_made("its extensions");
   }
   if (X509_sign(own, parts->key.get(), EVP_sha256()) == 0) return not_made("its signature");
-  std::unique_ptr<Authority> made{new Authority{std::move(parts)}};
-  for (const std::string& host : hosts) made->leafs_.emplace(host, Leaf{});
-  return made;
+  return std::unique_ptr<Authority>{new Authority{std::move(parts), hosts}};
 }
 
 Result<std::shared_ptr<protocol::TlsContext>> Authority::server(const std::string& host) {
@@ -140,10 +171,9 @@ Result<std::shared_ptr<protocol::TlsContext>> Authority::server(const std::strin
     return not_made("its extensions");
   }
   if (X509_sign(leaf.get(), parts_->key.get(), EVP_sha256()) == 0) return not_made("its signature");
-  const std::string key_pem =
-      pem_of([&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
-  SKIFF_TRY(auto context, protocol::TlsContext::server(
-                              {.certificate_pem = pem_of(leaf.get()), .key_pem = key_pem, .only_http1 = true}));
+  SKIFF_TRY(auto context,
+            protocol::TlsContext::server(
+                {.certificate_pem = pem_of(leaf.get()), .key_pem = pem_of(key.get()), .only_http1 = true}));
   found->second = {.until = now + kRenewed, .context = context};
   return context;
 }

@@ -49,12 +49,23 @@ TEST(Rbac, AllCommandsNeedWhatEachOfThemNeedsButAnotherKeyIsForWhoAsksForIt) {
     EXPECT_FALSE(allows(all, "secrets", "patch"));
     EXPECT_TRUE(allows(rules({"key"}, driver), "secrets", "patch"));
     for (const std::string_view command : commands_with_rights()) {
-      if (command == "key") continue;
+      if (command == "key" || command == "secret") continue;
       for (const ApiRule& rule : rules({std::string{command}}, driver)) {
         for (const std::string& verb : rule.verbs) EXPECT_TRUE(allows(all, rule.resource, verb)) << command;
       }
     }
   }
+}
+
+TEST(Rbac, SecretsAreKeptInTheNamespaceOfTheProxyAlone) {
+  const auto there = rules_of({.commands = {"secret", "exec"}, .place = RightsIn::egress}).value();
+  ASSERT_EQ(there.size(), 1U);
+  EXPECT_EQ(
+      there.front(),
+      (ApiRule{.group = "", .resource = "secrets", .name = "", .verbs = {"create", "delete", "get", "list", "patch"}}));
+  EXPECT_FALSE(allows(rules({"secret"}), "secrets", "get")) << "that is the namespace of sandboxes";
+  EXPECT_TRUE(allows(rules({"secret"}), "configmaps", "patch"));
+  EXPECT_TRUE(rules_of({.commands = {"exec", "up"}, .place = RightsIn::egress})->empty());
 }
 
 TEST(Rbac, LetsThoseWhoReachAgentsReadTheGatewayThatIsNamed) {

@@ -60,6 +60,18 @@ def test_the_roles_of_the_deployment_are_those_of_the_table(skiff, tmp_path):
         assert (TREE / name).read_text() == (tmp_path / name).read_text(), "run deploy/generate"
 
 
+def test_rbac_lets_secrets_be_kept_in_the_namespace_of_the_proxy_alone(skiff):
+    objects = json.loads(skiff("rbac", "secret", "exec", "-n", "team-a", "--service-account", "keeper", "-o", "json")[0])["items"]
+    roles = {one["metadata"]["namespace"]: one["rules"] for one in objects if one["kind"] == "Role"}
+    assert set(roles) == {"team-a", "team-a-egress"}
+    assert roles["team-a-egress"] == [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "delete", "get", "list", "patch"]}]
+    [binding] = [one for one in objects if one["kind"] == "RoleBinding" and one["metadata"]["namespace"] == "team-a-egress"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "keeper", "namespace": "team-a"}]
+    assert not [rule for rule in roles["team-a"] if rule["resources"] == ["secrets"] and "resourceNames" not in rule and "get" in rule["verbs"]]
+    for flags in ((), ("-A",)):
+        assert "name it by -n" in skiff("rbac", "secret", *flags, status=125)[1]
+
+
 SERVER = ("rbac", "serve", "--service-account", "srv", "-n", "home", "-o", "json")
 
 

@@ -38,7 +38,7 @@ class EgressExplain final : public Invocation {
     SKIFF_CO_TRY(const auto state, co_await driver->set_egress(name, {}));
     SKIFF_CO_TRY(const auto policy, egress::Policy::parse(state.rules));
     std::vector<egress::Secret> secrets;
-    for (const EgressSecret& one : state.secrets) {
+    for (const UsedSecret& one : state.secrets) {
       secrets.push_back({.name = one.name, .hosts = one.hosts, .header = {}, .requests = one.requests, .value = {}});
     }
     const auto found = egress::explain(state.is_unreadable ? nullptr : &policy, wanted, name, method, secrets);

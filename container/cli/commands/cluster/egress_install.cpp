@@ -9,6 +9,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output/output.hpp"
 #include "container/cluster/egress/objects.hpp"
+#include "container/cluster/egress/secret_objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/signing_secret.hpp"
 
@@ -30,7 +31,7 @@ class EgressInstaller final : public Invocation {
              .help = "Image with skiff as its entrypoint, as for `skiff serve`."},
             {.flag = "remove",
              .target = setting::Switch{&remove_},
-             .help = "Remove all of it. Refused while there are sandboxes with egress by name."}};
+             .help = "Remove all of it, and its secrets. Refused while there are sandboxes with egress by name."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments /*arguments*/) override {
@@ -125,6 +126,13 @@ class EgressInstaller final : public Invocation {
       if (object.namespace_name() != tenant) continue;
       removed = co_await client.remove(resource, tenant, object.name());
       SKIFF_CO_TRY_VOID(note(removed, name_of(object)));
+    }
+    // The secrets themselves go with the proxy's namespace.
+    SKIFF_CO_TRY(const auto notices,
+                 co_await client.list(kube::kConfigMaps, tenant, {.label_selector = egress_secret_selector()}));
+    for (const Object& notice : notices.items) {
+      removed = co_await client.remove(kube::kConfigMaps, tenant, notice.name());
+      SKIFF_CO_TRY_VOID(note(removed, "ConfigMap/" + notice.name()));
     }
     removed = co_await client.remove(kube::kNamespaces, {}, home);
     SKIFF_CO_TRY_VOID(note(removed, "Namespace/" + home));

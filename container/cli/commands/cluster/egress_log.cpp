@@ -31,6 +31,15 @@ std::string host_of(const nlohmann::json& line) {
   return host;
 }
 
+/// A request to a host with a secret; empty for any other line.
+std::string request_of(const nlohmann::json& line) {
+  std::string request = text_of(line, "method");
+  if (request.empty()) return request;
+  request += " " + text_of(line, "path");
+  if (const std::string status = number_of(line, "status"); !status.empty()) request += " " + status;
+  return request + ", secret " + text_of(line, "secret");
+}
+
 /// The reason of a refusal; the bytes of a connection that has ended; else the address.
 std::string why_of(const nlohmann::json& line) {
   std::string why = text_of(line, "code");
@@ -42,6 +51,7 @@ std::string why_of(const nlohmann::json& line) {
     why += (why.empty() ? "" : ", ") + sent + " bytes sent, " + number_of(line, "received") + " received in " +
            number_of(line, "ms") + " ms";
   }
+  if (const std::string request = request_of(line); !request.empty()) why = request + (why.empty() ? "" : ", ") + why;
   return why;
 }
 

@@ -10,6 +10,7 @@
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output/output.hpp"
+#include "container/cluster/egress/objects.hpp"
 #include "container/cluster/rbac.hpp"
 
 namespace skiff::container {
@@ -64,7 +65,7 @@ class Rbac final : public Invocation {
                     .gateway = std::move(gateway),
                     .name_prefix = options.name_prefix};
     role_.namespace_name = options.access.namespace_name;
-    SKIFF_CO_TRY(auto objects, tenants_.empty() ? role_of(wanted) : roles_of_server(std::move(wanted)));
+    SKIFF_CO_TRY(auto objects, tenants_.empty() ? roles_of(wanted) : roles_of_server(std::move(wanted)));
     // A Role is for kubectl, so the default output is YAML instead of a table.
     if (options.output == "table" || options.output == "wide" || options.output == "yaml") {
       SKIFF_CO_TRY_VOID(print(yaml_documents(objects)));
@@ -92,6 +93,24 @@ class Rbac final : public Invocation {
     SKIFF_TRY(auto rules, rules_of(wanted));
     if (rules.empty()) return fail(Errc::invalid_field, "that needs nothing of a cluster");
     return role_objects(rules, role_);
+  }
+
+  /// The role, and one in the namespace of the egress proxy if a command works there, too.
+  [[nodiscard]] Result<std::vector<nlohmann::json>> roles_of(RightsOf wanted) const {
+    SKIFF_TRY(auto objects, role_of(wanted));
+    wanted.place = RightsIn::egress;
+    SKIFF_TRY(auto rules, rules_of(wanted));
+    if (rules.empty() || wanted.driver == ClusterDriver::claim) return objects;
+    if (role_.namespace_name.empty() || role_.all_namespaces) {
+      return fail(Errc::missing_field,
+                  "secrets are kept beside one namespace of sandboxes: name it by -n, and omit --all-namespaces",
+                  "--namespace");
+    }
+    RoleOptions there = role_;
+    there.namespace_name = egress_namespace(role_.namespace_name);
+    there.account_namespace = role_.namespace_name;
+    std::ranges::move(role_objects(rules, there), std::back_inserter(objects));
+    return objects;
   }
 
   /// The roles of a server whose sandboxes are in other namespaces.

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -11,9 +12,9 @@
 #include "base/id.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/secrets/secret_place.hpp"
 #include "container/cli/context.hpp"
 #include "container/egress/terminate/secret.hpp"
-#include "container/host/state_directory.hpp"
 #include "protocol/net/tls.hpp"
 
 namespace skiff::container {
@@ -82,20 +83,18 @@ class SecretSet final : public Invocation {
         {.flag = "ca-file",
          .target = setting::Text{&ca_file_},
          .value = "FILE",
-         .help = "Certificates (PEM) to trust for these hosts, beside those of this machine."}};
+         .help = "Certificates (PEM) to trust for these hosts, beside those of the proxy's machine."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto secret, described(arguments.words.at(0)));
     SKIFF_CO_TRY(secret.value, read_value());
-    SKIFF_CO_TRY(const auto state, StateDirectory::open({}));
-    const egress::SecretStore store{state.path()};
-    if (!placeholder_.empty()) place(store, secret);
-    auto kept = store.set(secret);
-    wipe(secret.value);
-    SKIFF_CO_TRY_VOID(std::move(kept));
-    const nlohmann::json value{{"name", secret.name}, {"hosts", secret.hosts}};
-    SKIFF_CO_TRY_VOID(context.show(value, "", secret.name + "\n"));
+    SKIFF_CO_TRY(const auto place, co_await find_secret_place(&context));
+    if (!placeholder_.empty()) SKIFF_CO_TRY_VOID(co_await choose_placeholder(place.get(), &secret));
+    const std::string name = secret.name;
+    const nlohmann::json value{{"name", name}, {"hosts", secret.hosts}};
+    SKIFF_CO_TRY_VOID(co_await place->set(std::move(secret)));
+    SKIFF_CO_TRY_VOID(context.show(value, "", name + "\n"));
     co_return 0;
   }
 
@@ -134,17 +133,19 @@ class SecretSet final : public Invocation {
     return secret;
   }
 
-  /// Boxes that exist have the text of the secret that is replaced.
-  void place(const egress::SecretStore& store, egress::Secret& secret) const {
+  /// Sandboxes that exist have the text of the secret that is replaced.
+  Task<Result<>> choose_placeholder(SecretPlace* place, egress::Secret* secret) const {
     const std::size_t equals = placeholder_.find('=');
-    secret.variable = placeholder_.substr(0, equals);
+    secret->variable = placeholder_.substr(0, equals);
     if (equals != std::string::npos) {
-      secret.placeholder = placeholder_.substr(equals + 1);
-    } else if (const auto before = store.get(secret.name); before && before->variable == secret.variable) {
-      secret.placeholder = before->placeholder;
-    } else {
-      secret.placeholder = new_id("skiff-placeholder-");
+      secret->placeholder = placeholder_.substr(equals + 1);
+      co_return Result<>{};
     }
+    secret->placeholder = new_id("skiff-placeholder-");
+    SKIFF_CO_TRY(const auto all, co_await place->list());
+    const auto before = std::ranges::find(all, secret->name, &egress::Secret::name);
+    if (before != all.end() && before->variable == secret->variable) secret->placeholder = before->placeholder;
+    co_return Result<>{};
   }
 
   std::vector<std::string> hosts_;
@@ -165,9 +166,10 @@ Command secret_set_command() {
       .group = "Sandboxes",
       .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
       .text =
-          "The egress proxy of a box that was made with --egress-secret NAME puts the secret into requests to these\n"
-          "hosts. Commands never see it, and skiff never shows it. A value that is set again counts from the next\n"
-          "request on.\n"
+          "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
+          "these hosts. Commands never see it, and skiff never shows it. A value that is set again counts from the\n"
+          "next request on. Secrets of boxes are kept on this machine; with the driver pod they are kept in the\n"
+          "namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
           "\n"
           "  skiff secret set github --host github.com --basic x-access-token < token\n"
           "  skiff secret set fetch --host github.com --basic x-access-token \\\n"

@@ -17,7 +17,7 @@
 #include "container/drivers/box/launch.hpp"
 #include "container/egress/policy.hpp"
 #include "container/egress/serve.hpp"
-#include "container/egress/terminate/terminator.hpp"
+#include "container/egress/terminate/file_terminator.hpp"
 #include "container/host/agent.hpp"
 #include "container/host/state_directory.hpp"
 #include "protocol/json/schema.hpp"
@@ -156,10 +156,10 @@ Task<Result<HostRecord>> change_egress(HostRecord record, const HostRecords* rec
   co_return record;
 }
 
-std::vector<EgressSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state) {
-  std::vector<EgressSecret> all;
+std::vector<UsedSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state) {
+  std::vector<UsedSecret> all;
   for (const std::string& name : record.egress_secrets) {
-    EgressSecret one{.name = name};
+    UsedSecret one{.name = name};
     if (auto found = egress::SecretStore{state}.get(name)) {
       one.hosts = std::move(found->hosts);
       one.requests = std::move(found->requests);
@@ -171,8 +171,7 @@ std::vector<EgressSecret> secrets_of(const HostRecord& record, const std::filesy
 }
 
 std::string egress_text(const HostRecord& record, bool runs) {
-  std::string text = container::egress_text(record.egress);
-  for (const std::string& secret : record.egress_secrets) text += "; secret " + secret;
+  std::string text = container::egress_text(record.egress, record.egress_secrets);
   if (runs && !is_alive(record.egress_proxy())) {
     text += " (its proxy has ended: skiff stop and skiff start run it again)";
   }

@@ -18,8 +18,7 @@ namespace skiff::container::box {
 inline constexpr const char* kEgressPath = "/.skiff/egress.sock";
 
 /// And of the certificates that it has to trust, if it has secrets.
-inline constexpr const char* kCaPath = "/.skiff/ca.pem";
-inline constexpr const char* kCaBundlePath = "/.skiff/ca-bundle.pem";
+inline constexpr const char* kTrustDirectory = "/.skiff";
 
 /// The sockets that a proxy will listen on, bound in the directory of its sandbox.
 struct EgressSockets {
@@ -47,7 +46,7 @@ struct EgressSockets {
                                                      EgressChange change);
 
 /// The secrets of a box, without their values.
-[[nodiscard]] std::vector<EgressSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state);
+[[nodiscard]] std::vector<UsedSecret> secrets_of(const HostRecord& record, const std::filesystem::path& state);
 
 /// The rules of a box for people.
 [[nodiscard]] std::string egress_text(const HostRecord& record, bool runs);

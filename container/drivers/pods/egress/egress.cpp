@@ -1,6 +1,7 @@
 #include "container/drivers/pods/egress/egress.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "container/agent/egress_token.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/drivers/pods/egress/log_follower.hpp"
+#include "container/drivers/pods/egress/secrets.hpp"
 #include "container/egress/policy.hpp"
 #include "container/kube/pod_log.hpp"
 
@@ -120,6 +122,10 @@ Result<> check_has_egress(const KnownPod& known) {
 Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec) {
   if (!spec->has_egress()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(check_beside_egress(*spec));
+  SKIFF_CO_TRY(auto trust, co_await read_egress_trust(cluster, spec->egress_secrets));
+  std::ranges::move(trust.rules, std::back_inserter(spec->egress));
+  // A variable that the user has set stays.
+  spec->env.merge(trust.variables);
   SKIFF_CO_TRY(const auto policy, within_limit(egress::Policy::parse(spec->egress)));
   spec->egress = policy.rules();
   SKIFF_CO_TRY_VOID(co_await find_notice(cluster));
@@ -130,20 +136,28 @@ Task<bool> has_egress_proxy(Cluster* cluster) {
   co_return (co_await find_notice(cluster)).has_value();
 }
 
-Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id) {
+Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id,
+                                         std::vector<std::string> secrets) {
   SKIFF_CO_TRY(const auto notice, co_await find_notice(cluster));
   if (!key.is_known_to(notice.text({"data", kEgressKeysField}))) {
     co_return not_installed(*cluster, "the proxy does not know the key that signs now");
   }
   SKIFF_CO_TRY(auto token, sign_egress_token(key, sandbox_id, wall_now()));
+  SKIFF_CO_TRY(auto trust, co_await read_egress_trust(cluster, std::move(secrets)));
   co_return EgressAccess{.proxy = notice.text({"data", kEgressProxyField}),
                          .canary = notice.text({"data", kEgressCanaryField}),
-                         .token = std::move(token)};
+                         .token = std::move(token),
+                         .secrets = std::move(trust.annotation),
+                         .ca_pem = std::move(trust.ca_pem)};
 }
 
 Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, EgressChange change) {
   SKIFF_CO_TRY_VOID(check_has_egress(known));
-  if (change.is_empty()) co_return rules_in_force(known);
+  if (change.is_empty()) {
+    EgressState now = rules_in_force(known);
+    SKIFF_CO_TRY(now.secrets, co_await describe_egress_secrets(cluster, known.record->spec.egress_secrets));
+    co_return now;
+  }
   Result<egress::Policy> policy;
   auto now = co_await change_spec(cluster, std::move(known), [&](PodRecord& record) {
     policy = within_limit(egress::Policy::after(record.spec.egress, change.rules, change.added, change.removed));

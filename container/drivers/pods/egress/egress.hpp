@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/async/task.hpp"
 #include "base/error.hpp"
@@ -15,15 +16,17 @@
 /// Egress by name of sandboxes that are Pods: `skiff egress install` has put a proxy beside their namespace.
 namespace skiff::container {
 
-/// Checks the rules of a new sandbox, which it brings into their one form, and that the proxy is installed: else
-/// `kEgressNotInstalled`. Does nothing for a sandbox without egress by name.
+/// Checks the rules of a new sandbox, which it brings into their one form, adds the hosts of its secrets and their
+/// variables, and checks that the proxy is installed: else `kEgressNotInstalled`. Does nothing for a sandbox without
+/// egress by name.
 [[nodiscard]] Task<Result<>> check_egress(Cluster* cluster, SandboxSpec* spec);
 
 /// True if that proxy is installed.
 [[nodiscard]] Task<bool> has_egress_proxy(Cluster* cluster);
 
-/// The proxy's addresses, and the sandbox's credential, signed by `key`.
-[[nodiscard]] Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id);
+/// The proxy's addresses, the sandbox's credential, signed by `key`, and what it needs for these secrets.
+[[nodiscard]] Task<Result<EgressAccess>> egress_access(Cluster* cluster, SigningKey key, std::string sandbox_id,
+                                                       std::vector<std::string> secrets);
 
 /// Changes the rules, in the record and on the Pod. `invalid_field` for a sandbox without egress by name.
 [[nodiscard]] Task<Result<EgressState>> change_egress(Cluster* cluster, KnownPod known, EgressChange change);

@@ -71,10 +71,14 @@ TEST(EgressObjects, CanaryAndMetricsAreOpenToEverybodyAndTheProxyToFencedPods) {
   EXPECT_FALSE(ingress[2].contains("from"));
 }
 
-TEST(EgressObjects, TheProxyMayReadPodsOfThatNamespaceAndNothingElse) {
+TEST(EgressObjects, TheProxyMayReadPodsOfThatNamespaceAndSecretsOfItsOwn) {
   const auto rules = find("Role", "team-a").json["rules"];
   EXPECT_EQ(rules, nlohmann::json::parse(
                        R"([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}])"));
+  EXPECT_EQ(
+      find("Role", "team-a-egress").json["rules"],
+      nlohmann::json::parse(R"([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]}])"));
+  EXPECT_EQ(find("RoleBinding", "team-a-egress").json["subjects"], find("RoleBinding", "team-a").json["subjects"]);
   const auto pod = find("Deployment", "team-a-egress").json["spec"]["template"]["spec"];
   EXPECT_EQ(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
   EXPECT_EQ(pod["enableServiceLinks"], false) << "their variables look like settings";

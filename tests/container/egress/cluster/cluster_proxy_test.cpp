@@ -16,6 +16,7 @@
 #include "container/agent/egress_token.hpp"
 #include "protocol/net/listener.hpp"
 #include "protocol/net/stream.hpp"
+#include "tests/container/egress/cluster/kept_secret.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container::egress {
@@ -175,6 +176,24 @@ CO_TEST(ClusterProxy, CutsWhatTheNewAnnotationDoesNotAllow, Proxied& on) {
   for (int i = 0; i < 900; ++i) long_rules.push_back("name-" + std::to_string(i) + ".example.org");
   on.proxy->put(Proxied::pod("one", long_rules.dump()));
   EXPECT_EQ(co_await on.tried(mine + kConnect), "503 no_policy") << "more than 16 KiB";
+}
+
+CO_TEST(ClusterProxy, EndsTheTlsOfAHostWithASecretOrRefusesIt, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  auto pod = Proxied::pod("one", R"(["pypi.org"])");
+  pod.json["metadata"]["annotations"]["skiff.dev/egress-secrets"] = R"({"token": ["pypi.org"]})";
+  on.proxy->put(pod);
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "503 secret_missing");
+  on.proxy->secrets().put(fakes::kept_secret("token", {"evil.org"}));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "503 secret_missing") << "it is for another host";
+  on.proxy->secrets().put(fakes::kept_secret("token", {"pypi.org"}));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+  EXPECT_TRUE(on.arrived.empty()) << "the server is connected for each request";
+  on.proxy->secrets().erase("skiff-secret.token");
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "503 secret_missing");
+  pod.json["metadata"]["annotations"]["skiff.dev/egress-secrets"] = "no JSON";
+  on.proxy->put(pod);
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "503 no_policy");
 }
 
 CO_TEST(ClusterProxy, CutsAllOfAPodThatLeaves, Proxied& on) {

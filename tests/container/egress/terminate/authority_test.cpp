@@ -22,5 +22,18 @@ TEST(Authority, IsAnotherOneForEachSandbox) {
   EXPECT_NE((*Authority::create({"a.org"}))->pem(), (*Authority::create({"a.org"}))->pem());
 }
 
+TEST(Authority, IsLoadedWithItsKey) {
+  const auto made = *Authority::create({"a.org"});
+  auto loaded = Authority::load(made->pem(), made->key_pem(), {"a.org"});
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ((*loaded)->pem(), made->pem());
+  EXPECT_TRUE((*loaded)->server("a.org"));
+  EXPECT_EQ((*loaded)->server("b.org").error().code, Errc::not_found);
+  const auto other = *Authority::create({"a.org"});
+  EXPECT_FALSE(Authority::load(made->pem(), other->key_pem(), {"a.org"}));
+  EXPECT_FALSE(Authority::load(made->key_pem(), made->pem(), {"a.org"}));
+  EXPECT_FALSE(Authority::load("", "", {"a.org"}));
+}
+
 }  // namespace
 }  // namespace skiff::container::egress

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/agent/egress_token.hpp"
+#include "container/drivers/pods/egress/secrets.hpp"
 #include "tests/container/drivers/pods/driven_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -70,6 +71,51 @@ CO_TEST(PodEgress, MakesAFencedPodWithItsRulesAndItsCredential, DrivenCluster& o
   CO_ASSERT_TRUE(fence.has_value());
   EXPECT_EQ(fence->json["spec"]["egress"].size(), 1U);
   EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-egress"), on.place_of("POST", "/services"));
+}
+
+CO_TEST(PodEgress, MakesAPodThatTrustsTheAuthoritiesOfItsSecrets, DrivenCluster& on) {
+  co_await install(&on);
+  on.fake.server.put(kube::kNamespaces, kube::Object::make(kube::kNamespaces, {}, "default-egress"));
+  CO_ASSERT_TRUE((co_await set_egress_secret(on.fake.cluster.get(), {.name = "github",
+                                                                     .hosts = {"github.com"},
+                                                                     .header = "Authorization",
+                                                                     .format = "Bearer {}",
+                                                                     .value = "0123456789"}))
+                     .has_value());
+  SandboxSpec spec = fakes::plain_spec("box");
+  spec.egress_secrets = {"github"};
+  spec.env = {{"PIP_CERT", "/mine.pem"}};
+  const auto made = co_await on.driver.create(spec, fakes::ignore_progress);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made->details.at("network"), "egress by name: github.com; secret github");
+  const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+  CO_ASSERT_TRUE(pod.has_value());
+  EXPECT_EQ(pod->label("skiff.dev/network"), "egress");
+  EXPECT_EQ(pod->annotation("skiff.dev/egress"), R"(["github.com"])");
+  EXPECT_EQ(pod->annotation("skiff.dev/egress-secrets"), R"({"github":["github.com"]})");
+  const auto notice = on.fake.server.find(kube::kConfigMaps, "default", "skiff-secret.github");
+  EXPECT_EQ(variable(*pod, "SKIFF_EGRESS_CA"), notice->text({"data", "ca.pem"}));
+  EXPECT_EQ(variable(*pod, "SKIFF_EGRESS_TRUST"), "/.skiff");
+  EXPECT_EQ(variable(*pod, "SSL_CERT_FILE"), "/.skiff/ca-bundle.pem");
+  EXPECT_EQ(variable(*pod, "PIP_CERT"), "/mine.pem");
+  EXPECT_FALSE(pod->json.dump().contains("0123456789"));
+  // A start reads them again; the record has their names.
+  EXPECT_EQ(on.record_says("egress_secrets"), R"(["github"])");
+  CO_ASSERT_TRUE((co_await remove_egress_secret(on.fake.cluster.get(), "github")).has_value());
+  CO_ASSERT_TRUE((co_await on.driver.stop("box", {})).has_value());
+  const auto refused = co_await on.driver.start("box", std::chrono::milliseconds{1000}, fakes::ignore_progress);
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_TRUE(refused.error().message.contains("there is no secret")) << refused.error().message;
+}
+
+CO_TEST(PodEgress, MakesNothingWithoutTheSecret, DrivenCluster& on) {
+  co_await install(&on);
+  SandboxSpec spec = fakes::plain_spec("box");
+  spec.egress_secrets = {"github"};
+  const auto refused = co_await on.driver.create(spec, fakes::ignore_progress);
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_EQ(on.record_says("pod"), "there is no record");
+  EXPECT_FALSE((co_await on.driver.manifest(spec, false)).has_value());
 }
 
 CO_TEST(PodEgress, SaysWhatAPodThatIsNeverReadyMayWaitFor, DrivenCluster& on) {
