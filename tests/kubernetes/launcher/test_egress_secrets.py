@@ -13,12 +13,14 @@ import pytest
 
 import accounts
 import egress_world
+import images
 import secret_origin
 from egress_installed import cluster, one, outside, skiff  # noqa: F401
 from skiff import pool_json
 from waiting import until
 
 IN_TLS = pathlib.Path(__file__).resolve().parents[2] / "integration/box_probes/in_tls.py"
+TOOLS = "skiff.test/git:1"
 TO = f"{secret_origin.HOST}:{secret_origin.PORT}"
 EVIL = "evil.org:443"
 # An ordinary program: it knows no proxy and no certificate, only the variables.
@@ -116,6 +118,34 @@ def test_a_token_is_used_and_is_nowhere_in_the_sandbox(box, origin):
     assert "CERT" not in box("exec", "bare", "--", "env")[0]
     box("exec", "bare", "--", "python3", "-c", FETCH, f"https://{TO}/echo", status=1)
     assert origin.seen() == ["GET /echo?query right"]
+
+
+@pytest.fixture(scope="module")
+def tools(cluster):
+    """An image with git, curl and wget, as Debian has them."""
+    programs = [pathlib.Path(path) for path in ("/usr/bin/git", "/usr/bin/curl", "/usr/bin/wget", "/usr/lib/git-core/git-remote-https")]
+    layer = images.shell()
+    for name in ("lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/bin", "usr/lib", "usr/lib/git-core"):
+        layer.folder(name)
+    images.add_libraries(layer, *programs)
+    for path in programs:
+        layer.file(str(path).lstrip("/"), path.resolve().read_bytes(), 0o755)
+    layer.link("usr/lib/git-core/git", "/usr/bin/git")
+    cluster.load(TOOLS, layer.done(), {"Cmd": ["sh"], "Env": ["PATH=/usr/bin:/bin"]})
+    return TOOLS
+
+
+def test_git_pushes_and_others_fetch_without_a_token(box, origin, tools):
+    box.up("git", "--image", tools, "--egress-secret", "git", "--env", "HOME=/workspace")
+    script = f"""set -e
+        git clone -q https://{TO}/git/app.git app && cd app
+        git config user.email a@b && git config user.name a
+        echo change > file && git add file && git commit -qm 'a change' && git push -q origin HEAD:main
+        curl -sS https://{TO}/echo/of-curl > /dev/null && /usr/bin/wget -qO- https://{TO}/echo/of-wget > /dev/null
+        git rev-parse HEAD"""
+    pushed = box("exec", "git", "--", "sh", "-c", script)[0].strip()
+    assert (origin.directory / "git/app.git/refs/heads/main").read_text().strip() == pushed
+    assert origin.seen()[-2:] == ["GET /echo/of-curl right", "GET /echo/of-wget right"]
 
 
 def test_a_secret_is_changed_removed_and_made_anew(box, origin):
