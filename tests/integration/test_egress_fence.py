@@ -138,3 +138,16 @@ def test_wrong_settings_are_refused(start_agent):
         ended = subprocess.run(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated", *flags), capture_output=True, text=True, timeout=60,
                                env=environment(SKIFF_EGRESS_TOKEN=token))
         assert ended.returncode == 2 and said in ended.stderr and "a b" not in ended.stderr, (flags, ended)
+
+
+def test_commands_trust_what_the_agent_is_told(start_agent, tmp_path):
+    agent = start_agent("--egress-trust", tmp_path, env={"SKIFF_EGRESS_CA": "OURS\n", "APT_CONFIG": "/of/the/image"})
+    assert (tmp_path / "ca.pem").read_text() == "OURS\n" and (tmp_path / "ca-bundle.pem").read_text().endswith("OURS\n")
+    seen = run(agent, "env").json()["stdout"].splitlines()
+    assert f"WGETRC={tmp_path}/wgetrc" in seen and "APT_CONFIG=/of/the/image" in seen
+    assert not [line for line in seen if "OURS" in line]
+    for flags, variables in ((("--egress-trust", tmp_path), {}), ((), {"SKIFF_EGRESS_CA": "OURS"}),
+                             (("--egress-trust", tmp_path / "none"), {"SKIFF_EGRESS_CA": "OURS"})):
+        ended = subprocess.run(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated", *flags), capture_output=True, text=True, timeout=60,
+                               env=environment(**variables))
+        assert ended.returncode == 2 and ("--egress-trust" in ended.stderr or "none/ca.pem" in ended.stderr), ended
