@@ -229,8 +229,8 @@ Task<Result<HttpResponse>> change_network(Call* call) {
   SKIFF_CO_TRY(auto added, egress::with_profiles(body.add));
   SKIFF_CO_TRY(auto removed, egress::with_profiles(body.remove));
   SKIFF_CO_TRY(auto state,
-               co_await call->service.fleet().set_egress(
-                   call->key.tenant, call->id(), {.added = std::move(added), .removed = std::move(removed)}));
+               co_await call->service.fleet().set_egress(call->key.tenant, call->id(),
+                                                         {.added = std::move(added), .removed = std::move(removed)}));
   co_return show_value(200, NetworkView{.egress = std::move(state.rules)});
 }
 
