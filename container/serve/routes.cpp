@@ -156,10 +156,9 @@ void describe_network_change(ApiOperation& operation) {
 
 void describe_network_log(ApiOperation& operation) {
   operation.description =
-      "Events `line`, each with a JSON object as `skiff egress log` has it: first the newest ones, at most a MiB, and "
-      "then "
-      "each new one, until the sandbox is removed. The verdict `missing` says that lines were left out. `error`, a "
-      "problem, is the last event: the log cannot be read, the key has ended, or this server stops.";
+      "Events `line`, each with a JSON object as `skiff egress log` has it: first the newest ones, at most 128 KiB, "
+      "and then each new one, until the sandbox is removed. The verdict `missing` says that lines were left out. "
+      "`error`, a problem, is the last event: the log cannot be read, the key has ended, or this server stops.";
   operation.responses = {
       {.status = 200,
        .description = "A stream of events",

@@ -137,6 +137,8 @@ NOT_SHARED = {
     "container/console/session_seal.cpp:kMostEndDigits": ONE_REQUEST,
     "runtime/api/paging.hpp:kMost": ONE_REQUEST,
     "protocol/net/client_hello.hpp:kMostBytes": ONE_CLIENT,
+    "protocol/net/tls.cpp:kMostKept": "servers of a context, which its owner names; one that has no room is verified each time",
+    "container/serve/api/network_log.cpp:kMostWaiting": ONE_CLIENT,
 }
 # Directories in which a constant of such a name is of one request, unless it is named above.
 OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/server/connection.cpp:kMostEmptyLines",

@@ -31,11 +31,11 @@ constexpr std::chrono::seconds kQuiet{15};
 /// How often the reader's key is looked at.
 constexpr std::chrono::seconds kTick{1};
 /// Bytes of lines that a client has not taken yet.
-constexpr std::size_t kMostWaiting = std::size_t{1} << 20U;
+constexpr std::size_t kMostWaiting = std::size_t{128} << 10U;
 
 std::string missing_line() {
   std::string line = egress::audit_line(
-      {}, {.verdict = "missing", .detail = "older lines are left out: a reader is sent the newest MiB"});
+      {}, {.verdict = "missing", .detail = "older lines are left out: a reader is sent the newest 128 KiB"});
   line.pop_back();
   return line;
 }

@@ -75,23 +75,21 @@ class EgressExplain final : public Invocation {
 }  // namespace
 
 Command egress_explain_command() {
-  return {
-      .name = "egress explain",
-      .group = "Sandboxes",
-      .summary = "say which rule lets a sandbox reach a server, or why none does",
-      .text =
-          "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
-          "requests without TLS. With METHOD before it the request is judged, if the host gets a secret: for other "
-          "hosts the\n"
-          "proxy sees neither method nor path. Nothing is connected and no name is looked up, so the addresses are not "
-          "judged.\n"
-          "Exit status: 0 allowed, 1 refused.\n"
-          "\n"
-          "  skiff egress explain demo pypi.org\n"
-          "  skiff egress explain demo http://deb.debian.org/debian/\n"
-          "  skiff egress explain demo POST https://github.com/acme/app.git/git-receive-pack",
-      .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TARGET", .repeated = true}},
-      .make = &create_invocation<EgressExplain>};
+  return {.name = "egress explain",
+          .group = "Sandboxes",
+          .summary = "say which rule lets a sandbox reach a server, or why none does",
+          .text =
+              "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
+              "requests without TLS. With METHOD before it the request is judged, if the host gets a secret: for\n"
+              "other hosts the proxy sees neither method nor path. Nothing is connected and no name is looked up,\n"
+              "so the addresses are not judged.\n"
+              "Exit status: 0 allowed, 1 refused.\n"
+              "\n"
+              "  skiff egress explain demo pypi.org\n"
+              "  skiff egress explain demo http://deb.debian.org/debian/\n"
+              "  skiff egress explain demo POST https://github.com/acme/app.git/git-receive-pack",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TARGET", .repeated = true}},
+          .make = &create_invocation<EgressExplain>};
 }
 
 }  // namespace skiff::container
