@@ -204,7 +204,7 @@ def test_a_tenant_with_egress_has_what_the_program_installs(with_values):
         # A fence is made by who makes a sandbox, and both outlive the release.
         for name in ("skiff-network-egress", "skiff-network-egress-dialects"):
             assert ours.pop(("NetworkPolicy", tenant, name)) and ("NetworkPolicy", tenant, name) not in found
-        assert {key: found[key] for key in ours} == ours and len(ours) == 10
+        assert {key: found[key] for key in ours} == ours and len(ours) == 12
         assert ours["ConfigMap", tenant, "skiff-egress"]["data"]["proxy"] == (f"[{ip}]:3128" if ":" in ip else f"{ip}:3128")
     secrets = with_values(tenants=["a"], imagePullSecrets=[{"name": "r"}], egress={"a": {"clusterIP": "10.96.7.7", "publicKeys": PEM}})
     assert secrets["Deployment", "a-egress", "skiff-egress"]["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "r"}]
