@@ -77,7 +77,7 @@ protocol::HttpResponse answer(const Refusal& refusal, const Target& target) {
   protocol::HttpResponse answer{.status = refusal.status,
                                 .headers = {{"X-Skiff-Egress", refusal.code}},
                                 .body = problem.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n"};
-  // In a tunnel the server's own methods pass; before one there is no target yet.
+  // Inside a tunnel the server's own methods pass. The target is empty before CONNECT.
   if (refusal.status == 405) answer.headers.add("Allow", target.host.empty() ? "CONNECT" : kMethodsInTunnel);
   answer.headers.add("Content-Type", "application/problem+json");
   return answer;

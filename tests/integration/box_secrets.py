@@ -2,9 +2,6 @@
 
 import json
 import pathlib
-import secrets
-import subprocess
-import sys
 
 import pytest
 
@@ -18,16 +15,8 @@ TO = f"{secret_origin.HOST}:{secret_origin.PORT}"
 @pytest.fixture
 def origin(outside, tmp_path):
     """Its token and its directory."""
-    token, directory = "ghp_" + secrets.token_hex(18), tmp_path / "origin"
-    directory.mkdir()
-    server = subprocess.Popen([*outside.laptop.internet, sys.executable, secret_origin.__file__, str(directory), egress_world.FAR, token],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert server.stdout.readline() == b"ready\n"
-    server.token, server.directory = token, directory
-    server.seen = lambda: (directory / "seen.log").read_text().splitlines() if (directory / "seen.log").exists() else []
-    yield server
-    server.kill()
-    server.communicate()
+    with secret_origin.running(outside.laptop.internet, tmp_path / "origin", egress_world.FAR) as server:
+        yield server
 
 
 FOR_GIT = ("--basic", secret_origin.USER)

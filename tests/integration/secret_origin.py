@@ -6,11 +6,13 @@ the credential byte by byte; /gzip is encoded though nobody asked; /ws becomes a
 credential in the head; /socket becomes one that says hello; /static/PATH is a file of FOLDER. Without the token everything is 401."""
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import http.server
 import os
 import pathlib
+import secrets
 import ssl
 import subprocess
 import sys
@@ -18,6 +20,22 @@ import threading
 
 HOST, PORT, OTHER = "git.example.com", 9443, 9444
 USER = "x-access-token"
+
+
+@contextlib.contextmanager
+def running(words, directory, address):
+    """The servers in the network of these words: their token, their directory, and what they have seen."""
+    token = "ghp_" + secrets.token_hex(18)
+    directory.mkdir()
+    server = subprocess.Popen([*words, sys.executable, __file__, str(directory), address, token], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdout.readline() == b"ready\n"
+    server.token, server.directory = token, directory
+    server.seen = lambda: (directory / "seen.log").read_text().splitlines() if (directory / "seen.log").exists() else []
+    try:
+        yield server
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def run(*words, **options):

@@ -132,7 +132,7 @@ def test_single_rules_are_added_and_removed(skiff, outside):
     assert [one["status"] for one in through(skiff, {"to": "pypi.org:443"}, {"to": "evil.org:443"})] == [403, 200]
     assert skiff("network", "box", "--egress=-evil.org", "--dry-run")[0] == "box may reach: files.example.com\n"
     for words, said in ((("-pypi.org",), "the rules are: evil.org files.example.com"), (("+a.org", "b.org"), "either rules"),
-                        (("+",), "expected a DNS name"), (("-",), "expected a DNS name"), (("+@nmp",), "no such profile; there are @anthropic"),
+                        (("+",), "expected a DNS name"), (("-",), "expected a DNS name"), (("+@nmp",), "unknown profile; use one of @anthropic"),
                         (("-@npm",), "there is no such rule")):
         err = skiff("network", "box", *(word for rule in words for word in ("--egress", rule)), status=125)[1]
         assert said in err, err

@@ -78,9 +78,9 @@ def test_a_secret_is_kept_and_never_shown(skiff, origin):
     for value in (b"short\n", b"two words\n", b"two\nlines--\n", b""):
         err = skiff("secret", "set", "other", "--host", "a.org", typed=value, status=125)[1]
         assert "visible ASCII" in err and (not value or value.decode().strip() not in err)
-    assert "no secret" in skiff("up", "box", "--egress-secret", "absent", status=125)[1]
+    assert "not found" in skiff("up", "box", "--egress-secret", "absent", status=125)[1]
     skiff("secret", "rm", "git")
-    assert "no secret" in skiff("secret", "rm", "git", status=125)[1]
+    assert "not found" in skiff("secret", "rm", "git", status=125)[1]
 
 
 def test_explain_judges_a_request_as_the_proxy_does(skiff, origin):

@@ -53,7 +53,7 @@ void SeenSecrets::keep(const std::set<std::string>& object_names) {
 Result<Secret> SeenSecrets::secret(const std::string& name, const Target& target) const {
   const auto found = seen_.find(egress_secret_name(name));
   if (found == seen_.end()) {
-    return fail(Errc::not_found, "there is no secret \"" + name + "\": skiff secret set creates it from stdin");
+    return fail(Errc::not_found, "secret \"" + name + "\" not found: skiff secret set creates it from stdin");
   }
   if (found->second.secret.is_for(target)) return found->second.secret;
   return fail(Errc::not_found, "the secret \"" + name + "\" is not for " + target.text());

@@ -63,7 +63,7 @@ Result<std::vector<std::string>> with_profiles(std::span<const std::string> rule
       for (const Profile& one : kProfiles) known.append(known.empty() ? "@" : ", @").append(one.name);
       return fail(Errc::invalid_field,
                   "--egress \"" + protocol::to_valid_utf8(rule.substr(0, kShownOfName)) +
-                      "\": there is no such profile; there are " + known,
+                      "\": unknown profile; use one of " + known,
                   "--egress");
     }
     all.insert(all.end(), found->rules.begin(), found->rules.end());

@@ -167,7 +167,7 @@ Result<> SecretStore::set(const Secret& secret) const {
 Result<Secret> SecretStore::get(std::string_view name) const {
   const auto missing = [&] {
     return fail(Errc::not_found,
-                "there is no secret \"" + std::string{name} + "\": skiff secret set creates it from stdin", "NAME");
+                "secret \"" + std::string{name} + "\" not found: skiff secret set creates it from stdin", "NAME");
   };
   if (!check_name(name)) return missing();
   auto text = read_small_file(file(name), kLargestSecretFile);
@@ -188,7 +188,7 @@ Result<Secret> SecretStore::get(std::string_view name) const {
 Result<> SecretStore::remove(std::string_view name) const {
   SKIFF_TRY_VOID(check_name(name));
   if (::unlink(file(name).c_str()) == 0) return {};
-  if (errno == ENOENT) return fail(Errc::not_found, "there is no secret \"" + std::string{name} + "\"", "NAME");
+  if (errno == ENOENT) return fail(Errc::not_found, "secret \"" + std::string{name} + "\" not found", "NAME");
   return std::unexpected{system_error(errno, "remove the secret \"" + std::string{name} + "\"")};
 }
 

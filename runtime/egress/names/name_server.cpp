@@ -100,7 +100,7 @@ Task<> NameServer::answer_datagram(NameServer* self, std::string query, Peer pee
                                    [[maybe_unused]] Semaphore::Permit permit) {
   const std::string answered = co_await answer(self, std::move(query));
   if (answered.empty()) co_return;
-  // An answer for which there is no room is lost, and the client asks again.
+  // A full socket buffer drops the answer, and the client asks again.
   (void)::sendto(self->datagrams_->native_handle(), answered.data(), answered.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&peer.storage), peer.size);
 }

@@ -5,8 +5,6 @@ import base64
 import json
 import pathlib
 import re
-import secrets
-import subprocess
 import sys
 
 import pytest
@@ -50,16 +48,8 @@ print(seen > 3)
 @pytest.fixture
 def origin(outside, tmp_path):
     """Servers that demand a token, in the internet of this test."""
-    token, directory = "ghp_" + secrets.token_hex(18), tmp_path / "origin"
-    directory.mkdir()
-    server = subprocess.Popen([*outside.words, sys.executable, secret_origin.__file__, str(directory), egress_world.FAR, token],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert server.stdout.readline() == b"ready\n"
-    server.token, server.directory = token, directory
-    server.seen = lambda: (directory / "seen.log").read_text().splitlines() if (directory / "seen.log").exists() else []
-    yield server
-    server.kill()
-    server.communicate()
+    with secret_origin.running(outside.words, tmp_path / "origin", egress_world.FAR) as server:
+        yield server
 
 
 def keep(skiff, origin, value=None, hosts=(TO,), name="git", env=None):
@@ -161,7 +151,7 @@ def test_a_secret_is_changed_removed_and_made_anew(box, origin):
         until(lambda: status(box) == "200", 30, "the way through it")
     box("secret", "rm", "git")
     until(lambda: status(box) == "secret_missing", 30, "no secret")
-    assert "there is no secret" in box("up", "new", "--egress-secret", "git", status=125)[1]
+    assert "not found" in box("up", "new", "--egress-secret", "git", status=125)[1]
     # A new one has another authority, which the sandbox trusts from its next start on.
     keep(box, origin)
     until(lambda: "no TLS" in status(box), 30, "another authority")
@@ -204,13 +194,13 @@ def test_who_writes_the_namespace_of_sandboxes_sends_a_secret_nowhere(box, origi
 
 def test_it_is_refused_before_anything_is_made(skiff, origin):
     before = skiff.namespace.of_skiff()
-    assert "there is no secret" in skiff("up", "box", "--egress-secret", "absent", status=125)[1]
+    assert "not found" in skiff("up", "box", "--egress-secret", "absent", status=125)[1]
     keep(skiff, origin)
     keep(skiff, origin, name="same")
     assert "are both for" in skiff("up", "box", "--egress-secret", "git", "--egress-secret", "same", status=125)[1]
     for name in ("git", "same"):
         skiff("secret", "rm", name)
-    assert "there is no secret" in skiff("secret", "rm", "git", status=125)[1]
+    assert "not found" in skiff("secret", "rm", "git", status=125)[1]
     assert skiff.namespace.of_skiff() == before
     pool_json(skiff, "create", "warm", "-q", "--size", 0, "--egress")
     assert "without a pool" in skiff("up", "box", "--pool", "warm", "--egress-secret", "git", status=125)[1]

@@ -84,9 +84,9 @@ Task<Result<>> publish_secret(Cluster* cluster, std::string name) {
 
 std::unexpected<Error> no_such_secret(const std::string& name, const Cluster& cluster) {
   return fail(Errc::not_found,
-              std::string{"there is no secret \""}
+              std::string{"secret \""}
                   .append(name)
-                  .append("\": skiff secret set ")
+                  .append("\" not found: skiff secret set ")
                   .append(name)
                   .append(" -n ")
                   .append(cluster.namespace_name())
@@ -153,7 +153,7 @@ Task<Result<>> remove_egress_secret(Cluster* cluster, std::string name) {
   auto removed = co_await client.remove(kube::kSecrets, egress_namespace(cluster->namespace_name()), object);
   if (removed) co_return Result<>{};
   if (!removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-  co_return fail(Errc::not_found, "there is no secret \"" + name + "\"", "NAME");
+  co_return fail(Errc::not_found, "secret \"" + name + "\" not found", "NAME");
 }
 
 Task<Result<EgressTrust>> read_egress_trust(Cluster* cluster, std::vector<std::string> names) {

@@ -53,7 +53,7 @@ TEST(EgressFile, SaysWhereItIsWrong) {
       {begin + "[{host: a.org, rules: []}]", "/allow/0/rules: this version does not support it"},
       {begin + "[{host: a.org, tls: terminate}]", "/allow/0/tls: this version does not support it"},
       {begin + "[{host: a.org, private: true}]", "/allow/0/private: this version does not support it"},
-      {begin + "[{profile: nmp}]", "/allow/0/profile: --egress \"@nmp\": there is no such profile"},
+      {begin + "[{profile: nmp}]", "/allow/0/profile: --egress \"@nmp\": unknown profile"},
       {begin + "[{profile: [npm]}]", "/allow/0/profile: expected the name of a profile"},
       {begin + "[{profile: npm, ports: [8443]}]", "/allow/0/ports: there is no such key"},
       {begin + "[{profile: \"@npm\"}]", "/allow/0/profile: --egress \"@@npm\""},
