@@ -40,15 +40,16 @@ IoStep step_of(ssize_t result, std::string_view attempted, IoStep::Kind would_bl
   return {.kind = IoStep::Kind::failed, .error = system_error(errno, attempted)};
 }
 
-/// Returns the bytes of `parts` for the next TLS record. Each record takes a system call and a segment of its own, so
-/// small parts are joined; a part that fills a record, or is the only one, is not copied. Valid until the next call.
-std::string_view next_record(std::span<const std::string_view> parts, std::size_t skip) {
+/// Returns the bytes of `parts` for the next TLS records. Small parts are joined, so that they do not take a record
+/// each; what fills records, or is the only part, is not copied. Valid until the next call.
+std::string_view next_records(std::span<const std::string_view> parts, std::size_t skip) {
   while (skip >= parts.front().size()) {
     skip -= parts.front().size();
     parts = parts.subspan(1);
   }
-  const std::string_view first = parts.front().substr(skip, kTlsRecord);
-  if (first.size() == kTlsRecord || parts.size() == 1) return first;
+  const std::string_view first = parts.front().substr(skip);
+  if (parts.size() == 1) return first;
+  if (first.size() >= kTlsRecord) return first.substr(0, first.size() - first.size() % kTlsRecord);
   static thread_local const auto record = std::make_unique_for_overwrite<char[]>(kTlsRecord);
   std::size_t size = 0;
   for (std::string_view part : parts) {
@@ -120,7 +121,7 @@ struct Stream::State {
 
   IoStep write_uncounted(std::span<const std::string_view> parts, std::size_t skip) {
     if (!descriptor.is_open()) return {.kind = IoStep::Kind::failed, .error = closed_error()};
-    if (tls) return tls->write(next_record(parts, skip));
+    if (tls) return tls->write(next_records(parts, skip));
     std::array<iovec, 64> vectors;
     std::size_t count = 0;
     for (std::string_view part : parts) {

@@ -7,12 +7,14 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,11 +56,19 @@ std::unexpected<Error> bad_setting(std::string what) {
 // --- a BIO over a socket: as OpenSSL's own, but a closed peer raises no SIGPIPE
 // ---------------------------------------
 
+/// Records that are sent together, and about as many as one read of the socket takes.
+constexpr std::size_t kAtOnce = 4 * kTlsRecord;
+/// The room for a record's header and its protection, at most (RFC 8446, 5.2).
+constexpr std::size_t kOfRecord = 5 + 256;
+
 /// The way of a session's bytes.
 struct Wire {
   int socket = -1;
   std::string before = {};  ///< bytes that were read before
   std::size_t used = 0;     ///< of them
+  bool gathers = false;     ///< records go to `unsent`
+  std::string unsent = {};
+  std::size_t sent = 0;  ///< of them
 
   [[nodiscard]] bool has_before() const noexcept { return used < before.size(); }
   [[nodiscard]] int take_before(std::span<char> into) {
@@ -68,6 +78,17 @@ struct Wire {
     if (before.empty()) used = 0;
     return static_cast<int>(count);
   }
+  /// Sends what was gathered. Returns 0 when all is sent, else the errno of the socket.
+  [[nodiscard]] int flush() {
+    while (sent < unsent.size()) {
+      const ssize_t count = ::send(socket, unsent.data() + sent, unsent.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0) return errno;
+      sent += static_cast<std::size_t>(count);
+    }
+    unsent = {};
+    sent = 0;
+    return 0;
+  }
 };
 
 Wire& bio_wire(BIO* bio) {
@@ -76,7 +97,15 @@ Wire& bio_wire(BIO* bio) {
 
 int bio_write(BIO* bio, const char* from, int size) {
   BIO_clear_retry_flags(bio);
-  const ssize_t sent = ::send(bio_wire(bio).socket, from, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  Wire& wire = bio_wire(bio);
+  if (wire.gathers) {
+    wire.unsent.append(from, static_cast<std::size_t>(size));
+    return size;
+  }
+  // What OpenSSL sends by itself keeps its place behind that.
+  errno = wire.flush();
+  const ssize_t sent =
+      errno != 0 ? -1 : ::send(wire.socket, from, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
 }
@@ -121,24 +150,61 @@ class OpenSslSession final : public TlsSession {
   IoStep handshake() override {
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
+    is_drained_ = false;
     return result == 1 ? IoStep{} : failed_step(result, "TLS handshake");
   }
 
   IoStep read(std::span<char> into) override {
+    if (after_read_) return *after_read_;
+    into = into.first(std::min(into.size(), kAtOnce));
     ERR_clear_error();
     std::size_t got = 0;
-    const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &got);
-    return result == 1 ? IoStep{.bytes = got} : failed_step(result, "TLS read");
+    for (std::size_t record = kTlsRecord; got < into.size() && (record == kTlsRecord || SSL_has_pending(ssl_.get()));) {
+      const int result = SSL_read_ex(ssl_.get(), into.data() + got, into.size() - got, &record);
+      if (result == 1) {
+        got += record;
+        continue;
+      }
+      IoStep step = failed_step(result, "TLS read");
+      is_drained_ = step.kind == IoStep::Kind::want_read;
+      if (got == 0) return step;
+      if (step.kind == IoStep::Kind::end || step.kind == IoStep::Kind::failed) after_read_ = std::move(step);
+      return {.bytes = got};
+    }
+    is_drained_ = false;
+    return {.bytes = got};
   }
 
   IoStep write(std::string_view from) override {
     ERR_clear_error();
+    if (auto step = flush(); step.kind != IoStep::Kind::done) return step;
+    if (const std::size_t taken = std::exchange(taken_, 0)) return {.bytes = taken};
     std::size_t sent = 0;
-    const int result = SSL_write_ex(ssl_.get(), from.data(), from.size(), &sent);
-    return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
+    if (from.size() <= kTlsRecord) {
+      const int result = SSL_write_ex(ssl_.get(), from.data(), from.size(), &sent);
+      return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
+    }
+    from = from.substr(0, kAtOnce);
+    wire_->unsent.reserve(from.size() + kAtOnce / kTlsRecord * kOfRecord);
+    wire_->gathers = true;
+    int result = 1;
+    std::size_t taken = 0;
+    while (taken < from.size() && result == 1) {
+      result = SSL_write_ex(ssl_.get(), from.data() + taken, from.size() - taken, &sent);
+      if (result == 1) taken += sent;
+    }
+    wire_->gathers = false;
+    if (taken == 0) return failed_step(result, "TLS write");
+    auto step = flush();
+    if (step.kind == IoStep::Kind::done) return {.bytes = taken};
+    taken_ = taken;
+    return step;
   }
 
-  bool pending() const override { return SSL_pending(ssl_.get()) > 0 || wire_->has_before(); }
+  bool pending() const override {
+    return SSL_pending(ssl_.get()) > 0 || wire_->has_before() || after_read_ ||
+           (!is_drained_ && SSL_has_pending(ssl_.get()) != 0);
+  }
 
   void shutdown() noexcept override {
     ERR_clear_error();
@@ -147,6 +213,14 @@ class OpenSslSession final : public TlsSession {
   }
 
  private:
+  IoStep flush() {
+    const int error = wire_->flush();
+    if (error == 0) return {};
+    if (error == EAGAIN || error == EINTR) return {.kind = IoStep::Kind::want_write};
+    broken_ = true;
+    return {.kind = IoStep::Kind::failed, .error = system_error(error, "TLS write")};
+  }
+
   IoStep failed_step(int result, std::string_view what) {
     const int error_number = errno;
     switch (SSL_get_error(ssl_.get(), result)) {
@@ -177,6 +251,9 @@ class OpenSslSession final : public TlsSession {
   std::shared_ptr<TlsContext> context_;
   std::unique_ptr<Wire> wire_;
   SslPtr ssl_;
+  std::size_t taken_ = 0;             ///< by a write whose records are not all sent
+  std::optional<IoStep> after_read_;  ///< the end, behind the bytes of the last read
+  bool is_drained_ = false;           ///< the last read needs more from the socket
   bool broken_ = false;
 };
 
@@ -254,7 +331,10 @@ ContextPtr new_context(const SSL_METHOD* method) {
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // For TLS 1.2, allow only ciphers with forward secrecy; all ciphers of 1.3 have it.
   if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) return nullptr;
-  // Idle connections free their 34 KiB of record buffers; a retried write may use another address.
+  // One read of the socket takes several records.
+  SSL_CTX_set_read_ahead(context.get(), 1);
+  SSL_CTX_set_default_read_buffer_len(context.get(), kAtOnce + kAtOnce / kTlsRecord * kOfRecord);
+  // Idle connections free their buffers for records; a retried write may use another address.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -14,7 +14,7 @@ class Scrubber {
   /// None of the texts is empty.
   explicit Scrubber(std::vector<std::string> texts);
 
-  /// Returns what may pass after these bytes, valid until the next call.
+  /// Returns what may pass after these bytes, valid until the next call and as long as they are.
   [[nodiscard]] std::string_view pass(std::string_view bytes);
   /// Returns what was kept back, at the end of the stream.
   [[nodiscard]] std::string_view rest();
@@ -28,6 +28,8 @@ class Scrubber {
     std::vector<std::size_t> borders;  ///< by length of a beginning: the longest shorter one that it ends with
     std::size_t found = 0;
   };
+  /// Whether no text is or begins in these bytes, which are the first ones or follow on ones that have passed.
+  [[nodiscard]] bool has_nothing(std::string_view bytes);
   void search(Search& one, std::string_view bytes, std::size_t kept);
 
   std::vector<Search> searches_;

@@ -48,7 +48,7 @@ class AnswerFilter {
   [[nodiscard]] virtual Result<> judge(const HttpResponseHead& head) = 0;
   /// Changes fields: those of the head, of an interim response, or trailers.
   virtual void change(Headers& fields) = 0;
-  /// Returns what may pass after these bytes of the body came. Valid until the next call.
+  /// Returns what may pass after these bytes of the body came. Valid until the next call, and as long as they are.
   [[nodiscard]] virtual std::string_view pass(std::string_view bytes) = 0;
   /// Returns what was kept back, at the end of the body.
   [[nodiscard]] virtual std::string_view rest() = 0;

@@ -273,6 +273,63 @@ CO_TEST(Tls, PutsSmallPartsIntoOneRecord) {
   }
 }
 
+CO_TEST(Tls, KnowsOfBytesThatCameWithTheEndOfTheHandshake) {
+  const TlsPair pair;
+  std::array<int, 2> sockets{};
+  CO_ASSERT_TRUE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  Stream server{executor, UniqueFd{sockets[0]}, "near", pair.server->session(sockets[0], {}).value()};
+  const UniqueFd far{sockets[1]};
+  auto client =
+      TlsContext::client({.ca_pem = pair.certificate.certificate_pem}).value()->session(far.get(), "127.0.0.1");
+  EXPECT_EQ((*client)->handshake().kind, IoStep::Kind::want_read);
+  std::array<char, 1> first{};
+  EXPECT_FALSE(server.try_read(first).has_value());  // answers the first flight
+  // The second flight and the first bytes wait together.
+  EXPECT_EQ((*client)->handshake().kind, IoStep::Kind::done);
+  EXPECT_EQ((*client)->write("hello").bytes, 5U);
+  EXPECT_TRUE((co_await server.handshake(1s)).has_value());
+  EXPECT_TRUE((co_await server.readable(10s)).has_value());
+  std::array<char, 100> into{};
+  auto got = server.try_read(into);
+  CO_ASSERT_TRUE(got && got->has_value());
+  EXPECT_EQ(**got, 5U);
+}
+
+CO_TEST(Tls, ReadsWhatHasComeAndThenTheEnd) {
+  const TlsPair pair;
+  Joined joined{pair};
+  std::string sent(40'000, 'x');
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>('a' + i % 26);
+  EXPECT_EQ(joined.theirs->write(sent).bytes, sent.size());
+  joined.theirs->shutdown();
+  joined.far.reset();
+  std::string got(100'000, '\0');
+  const auto step = joined.ours->read(got);
+  EXPECT_EQ(step.kind, IoStep::Kind::done);
+  EXPECT_EQ(got.substr(0, step.bytes), sent);
+  EXPECT_TRUE(joined.ours->pending());
+  EXPECT_EQ(joined.ours->read(got).kind, IoStep::Kind::end);
+  EXPECT_EQ(joined.ours->read(got).kind, IoStep::Kind::end);
+  co_return;
+}
+
+CO_TEST(Tls, WaitsForTheRestOfARecord) {
+  const TlsPair pair;
+  Joined joined{pair};
+  EXPECT_EQ(joined.theirs->write("hello").bytes, 5U);
+  std::array<char, 1000> record{};
+  const ssize_t size = ::recv(joined.near.get(), record.data(), record.size(), 0);
+  CO_ASSERT_TRUE(size > 8);
+  ::send(joined.far.get(), record.data(), 8, 0);
+  std::array<char, 100> into{};
+  EXPECT_EQ(joined.ours->read(into).kind, IoStep::Kind::want_read);
+  EXPECT_FALSE(joined.ours->pending());
+  ::send(joined.far.get(), record.data() + 8, static_cast<std::size_t>(size) - 8, 0);
+  EXPECT_EQ(joined.ours->read(into).bytes, 5U);
+  EXPECT_FALSE(joined.ours->pending());
+  co_return;
+}
+
 Task<> write_all_of(Stream* stream, const std::vector<std::string_view>* parts) {
   auto sent = co_await stream->write(*parts);
   EXPECT_TRUE(sent.has_value());
