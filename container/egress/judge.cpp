@@ -87,7 +87,10 @@ std::string response(const Refusal& refusal, const Target& target) {
   protocol::HttpResponse whole = answer(refusal, target);
   whole.headers.add("Connection", "close");
   whole.headers.add("Content-Length", std::to_string(whole.body.size()));
-  return protocol::serialize_head(whole.status, whole.headers) + whole.body;
+  std::string head = protocol::serialize_head(whole.status, whole.headers);
+  // Clients such as pip show no more than the status line.
+  head.insert(head.find("\r\n"), " (skiff: " + std::string{refusal.code} + ")");
+  return head + whole.body;
 }
 
 }  // namespace skiff::container::egress

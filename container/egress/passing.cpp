@@ -33,9 +33,13 @@ protocol::Headers fields_for_server(const protocol::HttpRequest& request, bool w
     if (protocol::same_text(name.substr(0, 6), "proxy-")) dropped.emplace_back(name);
   }
   for (const std::string& name : dropped) fields.remove(name);
-  const bool upgrades = with_websocket && asks_for_websocket(request) && fields.has_token("Connection", "Upgrade");
-  fields.set("Connection", upgrades ? "Upgrade" : "close");
-  if (upgrades) fields.set("Upgrade", "websocket");
+  // With a body, what follows the head would have two readings.
+  const bool upgrades = with_websocket && request.body.kind == protocol::BodyFraming::Kind::none &&
+                        asks_for_websocket(request) && fields.has_token("Connection", "Upgrade");
+  fields.remove("Connection");
+  if (!upgrades) return fields;
+  fields.set("Connection", "Upgrade");
+  fields.set("Upgrade", "websocket");
   return fields;
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds kAnswer{300'000};
 [[nodiscard]] bool asks_for_websocket(const protocol::HttpRequest& request);
 
 /// The fields for the server: without those of the client's connection, and without a word about the client. An upgrade
-/// passes only if `with_websocket`, and to a WebSocket.
+/// passes only if `with_websocket`, and to a WebSocket. The server may keep the connection.
 [[nodiscard]] protocol::Headers fields_for_server(const protocol::HttpRequest& request, bool with_websocket = false);
 
 /// Options for one request to this server, on a stream that is connected to it.

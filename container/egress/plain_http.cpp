@@ -57,6 +57,7 @@ Task<> pass(PlainHttp* proxy, HttpExchange* http, Target target, protocol::Strea
                                         .target = protocol::target_behind(http->request(), 0),
                                         .headers = fields_for_server(http->request()),
                                         .body = {}};
+  request.headers.set("Connection", "close");
   protocol::RelayOptions options{.answer_time = kAnswer};
   auto passed = co_await protocol::relay(http, &server, std::move(request), std::move(options));
   if (passed || http->status() != 0) co_return;

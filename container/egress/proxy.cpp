@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "container/egress/names/port_question.hpp"
+#include "container/egress/passage.hpp"
 #include "container/egress/plain_http.hpp"
 #include "container/egress/socks.hpp"
 #include "container/egress/terminate/serve_terminated.hpp"
@@ -69,34 +70,6 @@ std::optional<std::pair<std::string_view, std::string_view>> request_line(std::s
 
 }  // namespace
 
-/// One connection of the sandbox, from accept to end.
-struct Proxy::Passage {
-  /// The protocol in which the client hears of a refusal.
-  enum class Speaks : std::uint8_t { http, question, plain_http, socks_greeting, socks, tunnel, terminated };
-
-  protocol::Stream client;
-  protocol::Stream upstream = {};
-  Target target = {};         ///< empty before it is known
-  std::string buffered = {};  ///< bytes of the client that were read and not passed on
-  std::string address = {};   ///< the address of the server that is connected
-  Speaks speaks = Speaks::http;
-  std::optional<Target> plain_tunnel = {};  ///< the server of a tunnel that carries requests
-  bool is_cut = false;
-  SteadyTime begun = std::chrono::steady_clock::now();  ///< of its current request, if it carries several
-  std::string id = {};  ///< in the log, from the line that allows it to the one that ends it; else empty
-  std::shared_ptr<const protocol::Traffic> traffic = {};  ///< with the server
-  std::optional<AuditRequest> request = {};               ///< in a terminated tunnel
-  /// They close the two streams, wherever these are by then.
-  std::function<void()> close_client = client.closer();
-  std::function<void()> close_upstream = {};
-
-  void cut() {
-    is_cut = true;
-    close_client();
-    if (close_upstream) close_upstream();
-  }
-};
-
 /// A wait for bytes of a client, and the refusals for one that does not send them, or not all.
 struct Proxy::Wait {
   SteadyTime until;
@@ -134,8 +107,9 @@ protocol::Traffic Proxy::carried() const {
   protocol::Traffic sum;
   for (const Passage* passage : passages_) {
     if (passage->id.empty()) continue;
-    sum.sent += passage->traffic->sent;
-    sum.received += passage->traffic->received;
+    const auto [sent, received] = passage->carried();
+    sum.sent += sent;
+    sum.received += received;
   }
   return sum;
 }
@@ -198,8 +172,9 @@ AuditEntry Proxy::entry(const Passage& passage, std::string_view verdict) const 
                   .address = passage.address,
                   .request = passage.request};
   if (!passage.id.empty() && verdict != verdict::kAllowed) {
-    made.carried = {.sent = passage.traffic->sent,
-                    .received = passage.traffic->received,
+    const auto [sent, received] = passage.carried();
+    made.carried = {.sent = sent,
+                    .received = received,
                     .took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - passage.begun)};
   }
   return made;
@@ -386,10 +361,22 @@ Task<std::optional<Refusal>> Proxy::reach(Passage* passage) {
   if (auto refusal = co_await dial(passage)) co_return refusal;
   if (passage->is_cut) co_return std::nullopt;
   passage->traffic = passage->upstream.count();
+  co_return let_pass(passage);
+}
+
+std::optional<Refusal> Proxy::reach_again(Passage* passage) {
+  passage->begun = std::chrono::steady_clock::now();
+  if (auto refusal = judge_now(*passage)) return refusal;
+  return let_pass(passage);
+}
+
+std::optional<Refusal> Proxy::let_pass(Passage* passage) {
+  passage->before = *passage->traffic;
+  passage->address = passage->connected_to;
   passage->id = new_id("c");
-  if (options_.audit->allow(entry(*passage, verdict::kAllowed))) co_return std::nullopt;
+  if (options_.audit->allow(entry(*passage, verdict::kAllowed))) return std::nullopt;
   passage->id = {};
-  co_return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
+  return Refusal{503, "audit_failed", "the audit log cannot be written, so nothing passes"};
 }
 
 Task<std::expected<protocol::Stream, Refusal>> Proxy::reach_plainly(Passage* passage, Target target) {
@@ -426,6 +413,11 @@ Task<> Proxy::serve_secrets(Passage* passage) {
                                  [this, passage](AuditRequest request) {
                                    passage->request = std::move(request);
                                    return reach_plainly(passage, passage->target);
+                                 },
+                             .reach_again =
+                                 [this, passage](AuditRequest request) {
+                                   passage->request = std::move(request);
+                                   return reach_again(passage);
                                  },
                              .refused =
                                  [this, passage](const Refusal& refusal) {
@@ -466,7 +458,7 @@ Task<std::optional<Refusal>> Proxy::dial_within(Passage* passage) {
       options_.dials->observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
     }
     if (connected) {
-      passage->address = address.host();
+      passage->connected_to = address.host();
       passage->upstream = std::move(*connected);
       passage->close_upstream = passage->upstream.closer();
       co_return std::nullopt;

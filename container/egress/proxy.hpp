@@ -25,6 +25,8 @@
 
 namespace skiff::container::egress {
 
+struct Passage;
+
 /// The egress proxy of one sandbox. A connection begins with `CONNECT HOST:PORT`, of HTTP or SOCKS5, and becomes a
 /// tunnel if the policy allows it and the TLS in it asks for the same host. Nothing is sent to the server before that.
 /// Or it carries requests without TLS, of which each is judged: with `http://` URLs, or in a tunnel to a port for which
@@ -65,7 +67,6 @@ class Proxy {
   [[nodiscard]] Task<> stop();
 
  private:
-  struct Passage;
   static Task<> run(Proxy* self, protocol::Stream client, std::string already_read);
   struct Wait;
   [[nodiscard]] Task<std::optional<Refusal>> open(Passage* passage);
@@ -78,6 +79,8 @@ class Proxy {
   [[nodiscard]] static Task<std::optional<Refusal>> read_more(Passage* passage, const Wait* wait);
   [[nodiscard]] Task<std::optional<Refusal>> reach(Passage* passage);
   [[nodiscard]] Task<std::expected<protocol::Stream, Refusal>> reach_plainly(Passage* passage, Target target);
+  [[nodiscard]] std::optional<Refusal> reach_again(Passage* passage);
+  [[nodiscard]] std::optional<Refusal> let_pass(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> dial(Passage* passage);
   [[nodiscard]] Task<std::optional<Refusal>> dial_within(Passage* passage);
   [[nodiscard]] Task<> serve_requests(Passage* passage);

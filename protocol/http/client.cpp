@@ -101,6 +101,15 @@ struct HttpClient::State {
     return std::unexpected{std::move(error)};
   }
 
+  bool is_reusable() {
+    if (busy || !stream.is_open()) return false;
+    // An end shows that the server has closed an idle connection; bytes without a request are invalid.
+    std::array<char, 1> probe{};
+    if (input->buffer().empty() && !stream.try_read(probe)) return true;
+    drop();
+    return false;
+  }
+
   [[nodiscard]] milliseconds read_idle_time() const { return options.read_idle_time.value_or(options.idle_time); }
 
   /// At the end of a body: keep the connection only if both sides know where the next message begins.
@@ -146,17 +155,8 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   const auto given_up = [] { return fail(Errc::cancelled, "the HTTP client was closed"); };
   if (self->gone) co_return given_up();
   if (self->busy) co_return fail(Errc::internal, "a request was begun before the last one's answer was read");
-  if (self->stream.is_open()) {
-    // An end shows that the server has closed an idle connection; bytes without a request are invalid. In both cases,
-    // connect again.
-    std::array<char, 1> probe{};
-    if (!self->stream.try_read(probe)) {
-      self->reused = true;
-      co_return Result<>{};
-    }
-    self->drop();
-  }
-  self->reused = false;
+  self->reused = self->is_reusable();
+  if (self->reused) co_return Result<>{};
   const unsigned closes = self->closes;
   const SteadyTime until = std::chrono::steady_clock::now() + self->options.connect_time;
   SKIFF_CO_TRY(auto stream, co_await dial(self, until));
@@ -378,6 +378,9 @@ HttpClient::~HttpClient() {
   state_->close();
 }
 
+bool HttpClient::is_reusable() {
+  return state_->is_reusable();
+}
 Task<Result<>> HttpClient::connect() {
   return State::ensure_connected(state_);
 }

@@ -40,7 +40,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds idle_time{60'000};     ///< longest wait for bytes of a response, or to send some
   std::optional<std::chrono::milliseconds> read_idle_time = {};  ///< longest wait for bytes of a response, if different
   std::size_t header_bytes = 64 * 1024;                          ///< limit for the head of a response
-  bool bare_feeds = false;  ///< see HeadLimits: for third-party servers, on a connection with one request
+  bool bare_feeds = false;  ///< see HeadLimits: for third-party servers, if all answers go to one client
 };
 
 /// Returns the Host field for a server with these options.
@@ -70,6 +70,8 @@ class HttpClient {
     std::string body = {};
   };
 
+  /// Whether there is an idle connection that the server has not ended.
+  [[nodiscard]] bool is_reusable();
   /// Connects if there is no connection. A failure here means that no byte was sent.
   [[nodiscard]] Task<Result<>> connect();
 

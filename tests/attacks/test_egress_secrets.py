@@ -91,9 +91,21 @@ def test_a_secret_for_some_requests_is_used_for_no_other(skiff, origin):
     (below,) = say(skiff, get("/repos/acme/app/issues", method="POST"))
     assert status(below) == 200
     # Without a rule all pass, and from the next request on.
+    skiff("secret", "rm", "git")
     keep(skiff, origin)
     (said,) = say(skiff, get("/echo", method="POST"))
     assert status(said) == 200
+
+
+def test_a_body_that_its_server_does_not_read_is_no_request(skiff, origin):
+    keep(skiff, origin, more=(*FOR_GIT, "--allow", "GET /lazy", "--allow", "GET /echo"))
+    skiff.up("box", "--egress-secret", "git")
+    ends_open = f"POST /forbidden HTTP/1.1\r\nHost: {TO}\r\nContent-Length: 0\r\nX-Rest: "
+    for framing, body in ((f"Content-Length: {len(ends_open)}", ends_open), ("Transfer-Encoding: chunked", f"{len(ends_open):x}\r\n{ends_open}\r\n0\r\n\r\n")):
+        first = get("/lazy", framing).replace("Connection: close\r\n", "") + body
+        (said,) = say(skiff, first + get("/echo"))
+        assert said.count("HTTP/1.1 200") == 2
+    assert [line for line in origin.seen() if "forbidden" in line] == []
 
 
 WEB_SOCKET = get("/ws", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==").replace("Connection: close", "Connection: Upgrade")

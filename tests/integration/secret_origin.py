@@ -3,7 +3,9 @@
 FOLDER gets `ca.pem`, which signs the server on port 9443 for git.example.com and the one on 9444 for another name. Paths: /git/... is
 `git http-backend` on FOLDER/git; /echo answers with the request as it came; /field has its credential in a field; /bytes answers with
 the credential byte by byte; /gzip is encoded though nobody asked; /ws becomes a WebSocket that gives five bytes back, with its
-credential in the head; /socket becomes one that says hello; /static/PATH is a file of FOLDER. Without the token everything is 401."""
+credential in the head; /socket becomes one that says hello; /static/PATH is a file of FOLDER; /port says on which connection the request
+came, /port/last ends that connection, and /port/more sends a second answer that nobody asked for; /lazy does not read the request's body,
+whose bytes so begin the next request. Without the token everything is 401."""
 
 import base64
 import contextlib
@@ -87,7 +89,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def serve(self):
-        body, given = self.body(), self.headers.get("Authorization", "")
+        body, given = b"" if self.path.startswith("/lazy") else self.body(), self.headers.get("Authorization", "")
         wanted = "Basic " + base64.b64encode(f"{USER}:{self.token}".encode()).decode()
         with open(self.folder / "seen.log", "a") as file:
             file.write(f"{self.command} {self.path} {'right' if given == wanted else given}\n")
@@ -103,6 +105,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.greet()
         if self.path.startswith("/static/"):
             return self.static()
+        if self.path.startswith("/port"):
+            return self.port()
         if self.path.startswith("/gzip"):
             return self.answer(200, gzip.compress(given.encode()), Content_Encoding="gzip")
         if self.path.startswith("/bytes"):
@@ -123,6 +127,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         file = file / "index.html" if file.is_dir() else file
         kinds = {".html": "text/html", ".json": "application/json"}
         return self.answer(200, file.read_bytes(), Content_Type=kinds.get(file.suffix, "application/octet-stream")) if file.is_file() else self.answer(404, b"")
+
+    def port(self):
+        self.close_connection = self.path == "/port/last"
+        text = f"<{self.client_address[1]}>"
+        self.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode() +
+                         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong" if self.path == "/port/more" else b""))
 
     def greet(self):
         """As a WebSocket: one text, and the end."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 
 import pytest
@@ -45,7 +46,8 @@ def test_a_secret_that_fetches_does_not_push(skiff, origin):
         git push -q origin HEAD:main 2>&1 || echo refused""")
     assert "403" in said and said.endswith("refused\n")
     assert [line["detail"] for line in log_of(skiff)["items"] if line.get("code") == "request_not_allowed"] == [
-        "POST /git/app.git/git-receive-pack: the secret git is for other requests"]
+        "POST /git/app.git/git-receive-pack: the secret git is for GET /git/app.git/info/refs, POST /git/app.git/git-upload-pack; "
+        "outside of the sandbox `skiff secret set git ... --allow` names others"]
 
 
 def test_programs_trust_the_proxy(box, origin):
@@ -83,6 +85,23 @@ def test_a_secret_is_kept_and_never_shown(skiff, origin):
     assert "not found" in skiff("secret", "rm", "git", status=125)[1]
 
 
+def test_another_value_keeps_what_the_secret_is_for(skiff, origin):
+    keep(skiff, origin, value="another-token-0123456789",
+         more=(*FOR_GIT, "--allow", "GET /echo", "--upload-limit", "10", "--placeholder", "TOKEN=a-text-that-stands-for-it"))
+    (path,) = (skiff.state / "skiff/egress-secrets").iterdir()
+    before = json.loads(path.read_text())
+    skiff.up("box", "--egress-secret", "git")
+    skiff("secret", "set", "git", typed=origin.token.encode())
+    assert json.loads(path.read_text()) == {**before, "value": origin.token}
+    assert " 200 " in say(skiff, get("/echo"))[0].split("\r\n")[0]
+    for more, said in (((), "--allow '* /**'"), (("--allow", "GET /echo"), "--upload-limit 0")):
+        assert said in skiff("secret", "set", "git", "--host", TO, *FOR_GIT, *more, typed=b"wider-token-012345", status=125)[1]
+    assert json.loads(path.read_text())["value"] == origin.token
+    keep(skiff, origin, more=(*FOR_GIT, "--allow", "* /**", "--upload-limit", "0"))
+    assert " 200 " in say(skiff, get("/other"))[0].split("\r\n")[0]
+    assert "name 1 to" in skiff("secret", "set", "new", typed=b"some-token-0123456", status=125)[1]
+
+
 def test_explain_judges_a_request_as_the_proxy_does(skiff, origin):
     keep(skiff, origin, more=(*FOR_GIT, "--allow", "GET /echo"))
     skiff.up("box", "--egress-secret", "git", "--egress", "pypi.org")
@@ -99,6 +118,23 @@ def test_explain_judges_a_request_as_the_proxy_does(skiff, origin):
     assert "methods and paths are not seen" in skiff("egress", "explain", "box", "POST", "https://pypi.org/legacy/")[0]
     assert "METHOD" in skiff("egress", "explain", "box", "G T", "pypi.org", status=125)[1]
     assert "one TARGET" in skiff("egress", "explain", "box", "GET", "pypi.org", "more", status=125)[1]
+
+
+def test_requests_that_follow_at_once_share_a_connection_to_the_server(box, origin):
+    def ports(*paths):
+        said = say(box, "".join(get(path).replace("Connection: close\r\n", "") for path in paths) + get("/echo"))[0]
+        assert said.count("HTTP/1.1 200") == len(paths) + 1 and "wrong" not in said
+        return re.findall("<([0-9]+)>", said)
+    many = ports(*["/port"] * 20)
+    assert len(many) == 20 and len(set(many)) < 20
+    # The server has ended one, and has sent what nobody asked for on another.
+    last, after = ports("/port/last", "/port")
+    more, behind = ports("/port/more", "/port")
+    assert last != after and more != behind
+    lines = [one for one in log_of(box)["items"] if one.get("path") == "/port"]
+    ended = [one for one in lines if one["verdict"] == "ended"]
+    assert len(ended) == 22 and len(lines) == 44 and len({one["connection"] for one in lines}) == 22
+    assert all(0 < one["received"] < 4096 and one["status"] == 200 and one["address"] for one in ended)
 
 
 def test_a_new_value_counts_at_once_and_a_removed_one_is_missed(box, origin):

@@ -180,7 +180,7 @@ std::string_view BoxDriver::notice() const noexcept {
   // People need it once: before there is any sandbox of this driver.
   std::error_code ignored;
   if (std::filesystem::exists(state().path() / name(), ignored)) return {};
-  return "a box shares this machine's kernel; it has a network with --network open alone";
+  return "a box shares this machine's kernel; without --egress and --network it has no network";
 }
 
 Result<> BoxDriver::prepare(const SandboxSpec& spec, HostRecord& record) {

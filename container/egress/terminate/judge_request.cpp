@@ -1,5 +1,8 @@
 #include "container/egress/terminate/judge_request.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -11,12 +14,24 @@
 namespace skiff::container::egress {
 namespace {
 
+/// Requests that a refusal names, of those that would pass.
+constexpr std::size_t kNamed = 4;
+
 /// The server that the Host of a request names.
 std::optional<Target> named_in(std::string_view host) {
   std::string text{host};
   if (!text.contains(':')) text += ":" + std::to_string(kHttpsPort);
   auto target = Target::parse(text);
   return target ? std::optional{std::move(*target)} : std::nullopt;
+}
+
+/// The requests that a secret is for, for people.
+std::string requests_of(const Secret& secret) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(secret.requests.size(), kNamed); ++i) {
+    text += (text.empty() ? "" : ", ") + secret.requests[i];
+  }
+  return secret.requests.size() > kNamed ? text + " and others" : text;
 }
 
 }  // namespace
@@ -47,7 +62,9 @@ std::optional<Refusal> judge_path(const Secret& secret, const std::string& metho
     return Refusal{400, "bad_path", used + ": servers read such a path in different ways"};
   }
   if (!secret.is_for(method, path)) {
-    return Refusal{403, "request_not_allowed", used + ": the secret " + secret.name + " is for other requests"};
+    return Refusal{403, "request_not_allowed",
+                   used + ": the secret " + secret.name + " is for " + requests_of(secret) +
+                       "; outside of the sandbox `skiff secret set " + secret.name + " ... --allow` names others"};
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/async/deadline.hpp"
 #include "container/egress/passing.hpp"
 #include "container/egress/terminate/injection.hpp"
 #include "container/egress/terminate/judge_request.hpp"
@@ -23,6 +24,9 @@ using protocol::Headers;
 using protocol::HttpExchange;
 
 constexpr std::chrono::milliseconds kHandshake{10'000};
+/// How long a connection to the server waits for the next request: less than servers do, so that none is sent on a
+/// connection that its server is about to close.
+constexpr std::chrono::milliseconds kKept{1'000};
 /// The status of a connection that goes on as another protocol.
 constexpr unsigned kSwitching = 101;
 
@@ -73,16 +77,44 @@ std::optional<Refusal> refusal_for(const Error& error, const Masking& masking, c
   return refusal_of(error);
 }
 
-Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::Stream connected) {
-  auto tls = proxy->terminator->client(secret);
-  if (!tls) {
-    co_await refuse(proxy, http, {502, "upstream_tls", tls.error().message});
-    co_return;
+/// The connection to the server, for one request after the other.
+class Server {
+ public:
+  explicit Server(Executor executor) : executor_{executor}, kept_{executor, [this] { client_.reset(); }} {}
+
+  /// Whether the next request may use the last connection: the server has not ended it, and was verified by this.
+  [[nodiscard]] bool is_reusable(const protocol::TlsContext* tls) {
+    return client_ && tls_.get() == tls && client_->is_reusable();
   }
+  void connected(const Target& target, protocol::Stream stream, std::shared_ptr<protocol::TlsContext> tls) {
+    auto options = server_options(target, std::move(stream));
+    options.tls = tls_ = std::move(tls);
+    client_.emplace(executor_, std::move(options));
+  }
+  /// Call `rest` or `close` after the request.
+  [[nodiscard]] protocol::HttpClient& use() {
+    kept_.clear();
+    return *client_;
+  }
+  void rest() { kept_.expires_after(kKept); }
+  void close() { client_.reset(); }
+
+ private:
+  Executor executor_;
+  std::optional<protocol::HttpClient> client_;
+  std::shared_ptr<protocol::TlsContext> tls_;
+  Deadline kept_;
+};
+
+/// Whether another request may follow on the connection of this one. A server that does not read a body takes it for
+/// the beginning of the next request, and gives that the secret.
+bool may_go_on(const protocol::HttpRequest& request) {
+  return request.body.kind == protocol::BodyFraming::Kind::none;
+}
+
+Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::HttpClient* server) {
   Injected injected = inject(secret, http->request());
-  auto options = server_options(proxy->target, std::move(connected));
-  options.tls = std::move(*tls);
-  protocol::HttpClient server{http->executor(), std::move(options)};
+  if (!may_go_on(http->request())) injected.fields.set("Connection", "close");
   protocol::HttpClient::Request request{.method = http->request().method,
                                         .target = protocol::target_behind(http->request(), 0),
                                         .headers = std::move(injected.fields),
@@ -99,12 +131,38 @@ Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::Stre
                              std::nullopt);
     };
   }
-  auto passed = co_await protocol::relay(http, &server, std::move(request), std::move(relayed));
+  auto passed = co_await protocol::relay(http, server, std::move(request), std::move(relayed));
+  if (!passed) server->close();
   if (passed || http->status() != 0) co_return;
   if (auto refusal = refusal_for(passed.error(), masking, secret)) co_await refuse(proxy, http, std::move(*refusal));
 }
 
-Task<> handle(Terminated* proxy, HttpExchange* http) {
+/// Sends the request with its secret to the server, on the last connection or a new one.
+Task<> reach(Terminated* proxy, HttpExchange* http, Secret secret, Server* server) {
+  AuditRequest request{.method = http->request().method,
+                       .path = http->request().target.path.substr(0, kLoggedPath),
+                       .secret = secret.name};
+  auto tls = proxy->terminator->client(secret);
+  std::optional<Refusal> refusal;
+  if (!tls) {
+    refusal = {502, "upstream_tls", tls.error().message};
+  } else if (server->is_reusable(tls->get())) {
+    refusal = proxy->reach_again(std::move(request));
+  } else if (auto connected = co_await proxy->reach(std::move(request))) {
+    server->connected(proxy->target, std::move(*connected), std::move(*tls));
+  } else {
+    refusal = std::move(connected.error());
+  }
+  if (refusal) {
+    co_await refuse(proxy, http, std::move(*refusal));
+    co_return;
+  }
+  const bool goes_on = may_go_on(http->request());
+  co_await pass(proxy, http, std::move(secret), &server->use());
+  goes_on ? server->rest() : server->close();
+}
+
+Task<> handle(Terminated* proxy, HttpExchange* http, Server* server) {
   // The connection is the sandbox's, and has a slot of its own.
   if (!http->mark_authenticated({.who = proxy->holder})) co_return;
   if (auto refusal = judge_request(http->request(), proxy->target)) {
@@ -122,15 +180,7 @@ Task<> handle(Terminated* proxy, HttpExchange* http) {
     co_await refuse(proxy, http, std::move(*refusal));
     co_return;
   }
-  AuditRequest request{.method = http->request().method,
-                       .path = http->request().target.path.substr(0, kLoggedPath),
-                       .secret = secret->name};
-  auto connected = co_await proxy->reach(std::move(request));
-  if (connected) {
-    co_await pass(proxy, http, std::move(*secret), std::move(*connected));
-  } else {
-    co_await refuse(proxy, http, std::move(connected.error()));
-  }
+  co_await reach(proxy, http, std::move(*secret), server);
   if (http->status() != kSwitching) proxy->is_over(http->status());
 }
 
@@ -150,12 +200,13 @@ Task<> serve_terminated(protocol::Stream client, std::string hello, Terminated p
     proxy.refused({403, "tls_failed", "the client ends the proxy's TLS: " + secured.error().message});
     co_return;
   }
+  Server server{client.executor()};
   protocol::HttpService service{
       .options = {
           .limits = {.header_bytes = kMostOfHead, .target_bytes = kMostOfTarget, .write_stall_time = kNoProgress},
           .takes_faulty_targets = true,
           .received = proxy.budget,
-          .handler = [&proxy](HttpExchange& http) { return handle(&proxy, &http); },
+          .handler = [&proxy, &server](HttpExchange& http) { return handle(&proxy, &http, &server); },
           .error_response =
               [&proxy](unsigned status, const Error& error) {
                 const Refusal refusal{status, "bad_request", error.message};

@@ -38,7 +38,8 @@ TEST(Judge, WantsAllAddressesPublic) {
 TEST(Judge, AnswersWithAProblem) {
   const std::string text = response({405, "method_not_allowed", "only \"CONNECT\""}, {});
   EXPECT_TRUE(
-      text.starts_with("HTTP/1.1 405 Method Not Allowed\r\nX-Skiff-Egress: method_not_allowed\r\nAllow: CONNECT\r\n"));
+      text.starts_with("HTTP/1.1 405 Method Not Allowed (skiff: method_not_allowed)\r\nX-Skiff-Egress: "
+                       "method_not_allowed\r\nAllow: CONNECT\r\n"));
   const std::string inside = response({405, "method_not_allowed", "only \"CONNECT\""}, {"a.org", 8443});
   EXPECT_TRUE(inside.contains("Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n")) << inside;
   EXPECT_TRUE(inside.contains(R"("detail":"only \"CONNECT\"","code":"method_not_allowed","host":"a.org","port":8443)"));

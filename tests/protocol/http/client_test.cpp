@@ -47,6 +47,18 @@ HttpClientOptions to(const Address& address) {
   return {.host = "127.0.0.1", .port = address.port()};
 }
 
+CO_TEST(HttpClient, KnowsWhetherItsConnectionCanTakeARequest, Served<answer_with_host>& server) {
+  HttpClient client{executor, to(server.address)};
+  EXPECT_FALSE(client.is_reusable());
+  auto head = co_await client.open({.target = "/stream"});
+  CO_ASSERT_TRUE(head.has_value());
+  EXPECT_FALSE(client.is_reusable());
+  EXPECT_TRUE((co_await client.read_body(1024)).has_value());
+  EXPECT_TRUE(client.is_reusable());
+  client.close();
+  EXPECT_FALSE(client.is_reusable());
+}
+
 CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests, Served<answer_with_host>& server) {
   HttpClient client{executor, to(server.address)};
   for (int i = 0; i < 3; ++i) {

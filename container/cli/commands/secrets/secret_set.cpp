@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMostRead = 8192;
 constexpr std::size_t kLargestCa = std::size_t{256} << 10U;
+constexpr std::uint64_t kNotGiven = UINT64_MAX;
 
 /// The secret, without the end of its line.
 Result<std::string> read_value() {
@@ -69,7 +71,8 @@ class SecretSet final : public Invocation {
          .shown_default = "all"},
         {.flag = "upload-limit",
          .target = setting::Size{&upload_limit_},
-         .help = "Most bytes of a request's body; 0: any number."},
+         .help = "Most bytes of a request's body; 0: any number.",
+         .shown_default = "0"},
         {.flag = "websocket",
          .target = setting::Switch{&websocket_},
          .help = "WebSockets pass, too. What they carry is not looked at."},
@@ -87,14 +90,18 @@ class SecretSet final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    SKIFF_CO_TRY(auto secret, described(arguments.words.at(0)));
-    SKIFF_CO_TRY(secret.value, read_value());
+    SKIFF_CO_TRY(auto value, read_value());
     SKIFF_CO_TRY(const auto place, co_await find_secret_place(&context));
-    if (!placeholder_.empty()) SKIFF_CO_TRY_VOID(co_await choose_placeholder(place.get(), &secret));
+    SKIFF_CO_TRY(auto before, co_await find(place.get(), arguments.words.at(0)));
+    const bool is_as_before = before && says_nothing();
+    SKIFF_CO_TRY(auto secret, is_as_before ? std::move(*before) : described(arguments.words.at(0)));
+    secret.value = std::move(value);
+    if (before && !is_as_before) SKIFF_CO_TRY_VOID(loses_no_limit(*before));
+    if (!placeholder_.empty()) choose_placeholder(before ? &*before : nullptr, &secret);
     const std::string name = secret.name;
-    const nlohmann::json value{{"name", name}, {"hosts", secret.hosts}};
+    const nlohmann::json shown{{"name", name}, {"hosts", secret.hosts}};
     SKIFF_CO_TRY_VOID(co_await place->set(std::move(secret)));
-    SKIFF_CO_TRY_VOID(context.show(value, "", name + "\n"));
+    SKIFF_CO_TRY_VOID(context.show(shown, "", name + "\n"));
     co_return 0;
   }
 
@@ -103,7 +110,7 @@ class SecretSet final : public Invocation {
     egress::Secret secret{
         .name = std::move(name), .hosts = hosts_, .header = "Authorization", .format = "Bearer {}", .value = {}};
     secret.requests = requests_;
-    secret.upload_limit = upload_limit_;
+    if (upload_limit_ != kNotGiven) secret.upload_limit = upload_limit_;
     secret.websocket = websocket_;
     secret.replaces = !placeholder_.empty() && user_.empty() && !header_.contains(": ");
     if (secret.replaces) {
@@ -133,26 +140,54 @@ class SecretSet final : public Invocation {
     return secret;
   }
 
+  static Task<Result<std::optional<egress::Secret>>> find(SecretPlace* place, std::string name) {
+    SKIFF_CO_TRY(auto all, co_await place->list());
+    const auto found = std::ranges::find(all, name, &egress::Secret::name);
+    if (found == all.end()) co_return std::nullopt;
+    co_return std::move(*found);
+  }
+
+  /// Whether there is no flag, so that only the value is new.
+  [[nodiscard]] bool says_nothing() const {
+    return hosts_.empty() && header_.empty() && user_.empty() && requests_.empty() && upload_limit_ == kNotGiven &&
+           !websocket_ && placeholder_.empty() && ca_file_.empty();
+  }
+
+  /// Sandboxes that exist use the secret: nobody widens what they may do with it by leaving a flag out.
+  [[nodiscard]] Result<> loses_no_limit(const egress::Secret& before) const {
+    if (!before.requests.empty() && requests_.empty()) {
+      return fail(Errc::invalid_field,
+                  "\"" + before.name + "\" is for some requests alone: name them again, or all by --allow '* /**'; " +
+                      "without any flag only the value changes",
+                  "--allow");
+    }
+    if (before.upload_limit > 0 && upload_limit_ == kNotGiven) {
+      return fail(Errc::invalid_field,
+                  "\"" + before.name + "\" has an upload limit: name it again, or --upload-limit 0; " +
+                      "without any flag only the value changes",
+                  "--upload-limit");
+    }
+    return {};
+  }
+
   /// Sandboxes that exist have the text of the secret that is replaced.
-  Task<Result<>> choose_placeholder(SecretPlace* place, egress::Secret* secret) const {
+  void choose_placeholder(const egress::Secret* before, egress::Secret* secret) const {
     const std::size_t equals = placeholder_.find('=');
     secret->variable = placeholder_.substr(0, equals);
     if (equals != std::string::npos) {
       secret->placeholder = placeholder_.substr(equals + 1);
-      co_return Result<>{};
+    } else if (before != nullptr && before->variable == secret->variable) {
+      secret->placeholder = before->placeholder;
+    } else {
+      secret->placeholder = new_id("skiff-placeholder-");
     }
-    secret->placeholder = new_id("skiff-placeholder-");
-    SKIFF_CO_TRY(const auto all, co_await place->list());
-    const auto before = std::ranges::find(all, secret->name, &egress::Secret::name);
-    if (before != all.end() && before->variable == secret->variable) secret->placeholder = before->placeholder;
-    co_return Result<>{};
   }
 
   std::vector<std::string> hosts_;
   std::string header_;
   std::string user_;
   std::vector<std::string> requests_;
-  std::uint64_t upload_limit_ = 0;
+  std::uint64_t upload_limit_ = kNotGiven;
   bool websocket_ = false;
   std::string placeholder_;
   std::string ca_file_;
@@ -161,22 +196,22 @@ class SecretSet final : public Invocation {
 }  // namespace
 
 Command secret_set_command() {
-  return {
-      .name = "secret set",
-      .group = "Sandboxes",
-      .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
-      .text =
-          "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
-          "these hosts. Commands never see it, and skiff never shows it. A value that is set again counts from the\n"
-          "next request on. Secrets of boxes are kept on this machine; with the driver pod they are kept in the\n"
-          "namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
-          "\n"
-          "  skiff secret set github --host github.com --basic x-access-token < token\n"
-          "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
-          "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
-          "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' --placeholder API_KEY < key",
-      .words = {{.name = "NAME"}},
-      .make = &create_invocation<SecretSet>};
+  return {.name = "secret set",
+          .group = "Sandboxes",
+          .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
+          .text =
+              "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
+              "these hosts. Commands never see it, and skiff never shows it. Set again without flags it gets another\n"
+              "value, which counts from the next request on. Secrets of boxes are kept on this machine; with the "
+              "driver pod they are kept in the\n"
+              "namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
+              "\n"
+              "  skiff secret set github --host github.com --basic x-access-token < token\n"
+              "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
+              "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
+              "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' --placeholder API_KEY < key",
+          .words = {{.name = "NAME"}},
+          .make = &create_invocation<SecretSet>};
 }
 
 }  // namespace skiff::container
