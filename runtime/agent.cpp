@@ -4,9 +4,9 @@
 
 #include "base/id.hpp"
 #include "base/log/log.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/dialects/dialect.hpp"
-#include "runtime/egress/trust.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -44,7 +44,7 @@ std::vector<std::string> names_in_metrics(const std::vector<std::string_view>& s
 sessions::Variables environment_below(const Settings& settings, const std::vector<std::string>& deny) {
   sessions::Variables variables = sessions::inheritable_environment(deny);
   if (!settings.egress.empty()) egress::set_variables(variables);
-  if (!settings.egress_trust.empty()) egress::set_trust_variables(settings.egress_trust, variables);
+  if (!settings.egress_trust.empty()) protocol::add_settings_variables(settings.egress_trust, variables);
   return variables;
 }
 

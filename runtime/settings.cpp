@@ -53,7 +53,7 @@ std::vector<Setting> rows(Settings& s) {
       {"egress-canary", "SKIFF_EGRESS_CANARY", Text{&s.egress_canary}, "IP:PORT", kAddresses,
        "Port of the egress proxy that only the sandbox's NetworkPolicy closes. The agent is not ready and starts no command until this port is closed and the proxy answers."},
       {"egress-trust", "SKIFF_EGRESS_TRUST", Text{&s.egress_trust}, "DIR", kAddresses,
-       "For an egress proxy that ends TLS: the agent writes the certificates of SKIFF_EGRESS_CA to ca.pem in this directory, and behind the system's own to ca-bundle.pem."},
+       "For an egress proxy that ends TLS: the agent writes the certificates of SKIFF_EGRESS_CA to ca.pem in this directory, and behind the system's own to ca-bundle.pem; trust.p12 is for Java, and chromium.json a policy for Chromium."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,
        "Certificate chain (PEM): serve TLS."},
       {"tls-key", "SKIFF_TLS_KEY", Text{&s.tls_key}, "FILE", kAddresses,

@@ -32,7 +32,7 @@
 #include "container/net/resolver.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/net/listener.hpp"
-#include "protocol/net/program_trust.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 
 namespace skiff::container::egress {
 namespace {
@@ -91,8 +91,10 @@ Result<std::unique_ptr<FileTerminator>> open_secrets(const std::filesystem::path
   // The key and the values are in this memory: neither a core file nor another process of the user may have it.
   (void)::prctl(PR_SET_DUMPABLE, 0);
   SKIFF_TRY(auto made, FileTerminator::create(SecretStore{directory.parent_path().parent_path()}, names));
-  SKIFF_TRY_VOID(fill(directory / kCaFile, made->ca_pem()));
-  SKIFF_TRY_VOID(fill(directory / kCaBundleFile, protocol::system_certificates() + made->ca_pem()));
+  SKIFF_TRY(const auto files, protocol::trust_files(made->ca_pem()));
+  for (const auto& [name, content] : files) {
+    SKIFF_TRY_VOID(fill(directory / std::string{kTrustPrefix}.append(name), content));
+  }
   return made;
 }
 

@@ -9,10 +9,9 @@ namespace skiff::container::egress {
 inline constexpr std::string_view kPolicyFile = "egress.json";
 /// The names of its secrets, a JSON array.
 inline constexpr std::string_view kSecretsFile = "egress-secrets.json";
-/// What its sandbox has to trust if it has secrets: the proxy's own certificate, and that one behind those of this
-/// machine. The proxy fills these files, which exist and stay the same files.
-inline constexpr std::string_view kCaFile = "egress-ca.pem";
-inline constexpr std::string_view kCaBundleFile = "egress-ca-bundle.pem";
+/// Begins the names of the files that its sandbox has to trust if it has secrets: protocol::kTrustFiles. The proxy
+/// fills them. They exist and stay the same files.
+inline constexpr std::string_view kTrustPrefix = "egress-";
 /// The socket that its sandbox sees.
 inline constexpr std::string_view kSocket = "egress.sock";
 /// The socket for its owner: each connection lets the proxy read the policy again, and is answered with `ok`, or with

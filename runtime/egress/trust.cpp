@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/unique_fd.hpp"
-#include "protocol/net/program_trust.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 
 namespace skiff::runtime::egress {
 namespace {
@@ -34,15 +34,12 @@ Result<> write_whole(const std::string& path, std::string_view text) {
 }  // namespace
 
 Result<> write_trust(const std::string& directory, const std::string& ca_pem) {
-  SKIFF_TRY_VOID(write_whole(std::string{directory}.append(protocol::kOwnCertificates), ca_pem));
-  SKIFF_TRY_VOID(write_whole(std::string{directory}.append(protocol::kCertificateBundle),
-                             protocol::system_certificates() + ca_pem));
+  SKIFF_TRY(const auto files, protocol::trust_files(ca_pem));
+  for (const auto& [name, content] : files) {
+    SKIFF_TRY_VOID(write_whole(std::string{directory}.append("/").append(name), content));
+  }
   for (const auto& file : protocol::trust_settings(directory)) SKIFF_TRY_VOID(write_whole(file.path, file.text));
   return {};
-}
-
-void set_trust_variables(const std::string& directory, sessions::Variables& variables) {
-  for (const auto& file : protocol::trust_settings(directory)) variables.try_emplace(file.variable, file.path);
 }
 
 }  // namespace skiff::runtime::egress

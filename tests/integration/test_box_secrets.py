@@ -59,6 +59,10 @@ def test_programs_trust_the_proxy(box, origin):
     box.sh(f"/usr/lib/apt/apt-helper -q download-file {url}/of-apt /tmp/of-apt")
     assert "GET /echo/of-apt right" in origin.seen()
     assert "SSL_CERT_FILE=/.skiff/ca-bundle.pem" in box.sh("env") and "NODE_EXTRA_CA_CERTS=/.skiff/ca.pem" in box.sh("env")
+    ours = box.sh("openssl pkcs12 -in /.skiff/trust.p12 -passin pass: -nomacver -nokeys | grep -c 'subject=O = skiff egress'")
+    assert ours == "1\n" and "MAVEN_OPTS=-Djavax.net.ssl.trustStore=/.skiff/trust.p12" in box.sh("env")
+    (policy,) = json.loads(box.sh("cat /etc/chromium/policies/managed/skiff.json"))["CACertificates"]
+    assert policy in box.sh("cat /.skiff/ca.pem").replace("\n", "")
     box.up("bare", "--egress", "pypi.org")
     assert "CERT" not in box.sh("env", name="bare") and "no" in box.sh("test -e /.skiff/ca.pem || echo no", name="bare")
 

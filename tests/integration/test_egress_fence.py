@@ -150,4 +150,4 @@ def test_commands_trust_what_the_agent_is_told(start_agent, tmp_path):
                              (("--egress-trust", tmp_path / "none"), {"SKIFF_EGRESS_CA": "OURS"})):
         ended = subprocess.run(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated", *flags), capture_output=True, text=True, timeout=60,
                                env=environment(**variables))
-        assert ended.returncode == 2 and ("--egress-trust" in ended.stderr or "none/ca.pem" in ended.stderr), ended
+        assert ended.returncode == 2 and ("--egress-trust" in ended.stderr or "none/ca-bundle.pem" in ended.stderr), ended

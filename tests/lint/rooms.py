@@ -27,6 +27,7 @@ ARROWS = {
 
     "protocol": ((), ""),
     "protocol/net": ((), "addresses, listeners, who may be connected, byte streams, TLS"),
+    "protocol/net/trust": ((), "certificates as programs look for them: bundles, a trust store of Java, a policy of Chromium, and the variables that name them"),
     "protocol/json": ((), "JSON text, schemas, UTF-8, base64; problem documents, OpenAPI, server-sent events"),
     "protocol/http": (("protocol/net",), "HTTP/1.1: messages, targets, dates, the client, what a proxy passes on"),
     "protocol/http/server": (("protocol/net", "protocol/http"), "the HTTP/1.1 server: connections, exchanges, relays"),

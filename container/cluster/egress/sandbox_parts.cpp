@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/net/program_trust.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 
 namespace skiff::container {
 namespace {

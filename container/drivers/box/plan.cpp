@@ -15,7 +15,7 @@
 #include "container/egress/serve.hpp"
 #include "container/host/agent.hpp"
 #include "container/sandbox/dialects.hpp"
-#include "protocol/net/program_trust.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 
 namespace skiff::container::box {
 namespace {
@@ -30,15 +30,16 @@ constexpr std::array<std::string_view, 9> kSystemDirectories{"/usr",   "/bin", "
 /// The entries of /etc that programs need. The box has its own passwd, group, hosts, hostname and resolv.conf.
 // clang-format off
 constexpr std::array kEtc = std::to_array<std::string_view>({
-    "alternatives", "bash.bashrc", "bash_completion.d", "ca-certificates", "ca-certificates.conf", "crypto-policies",
-    "debian_version", "default/locale", "dpkg/origins", "dpkg/dpkg.cfg", "fedora-release", "fonts", "gai.conf",
-    "gitattributes", "gtk-3.0", "host.conf", "inputrc", "issue", "java", "java-17-openjdk", "java-21-openjdk",
-    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "libaudit.conf", "locale.alias", "locale.conf", "locale.gen",
-    "localtime", "login.defs", "lsb-release", "magic", "magic.mime", "mailcap", "manpath.config", "mime.types",
-    "nanorc", "networks", "nsswitch.conf", "openssl", "os-release", "papersize", "perl", "pki/ca-trust",
-    "pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "profile", "profile.d", "protocols", "python3",
-    "python3.11", "python3.12", "python3.13", "redhat-release", "rpc", "services", "shells", "skel", "ssl/certs",
-    "ssl/openssl.cnf", "system-release", "terminfo", "timezone", "vim", "xattr.conf", "zsh",
+    "alternatives", "bash.bashrc", "bash_completion.d", "ca-certificates", "ca-certificates.conf",
+    "chromium.d/default-flags", "crypto-policies", "debian_version", "default/locale", "dpkg/origins",
+    "dpkg/dpkg.cfg", "fedora-release", "fonts", "gai.conf", "gitattributes", "gtk-3.0", "host.conf", "inputrc",
+    "issue", "java", "java-17-openjdk", "java-21-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
+    "libaudit.conf", "locale.alias", "locale.conf", "locale.gen", "localtime", "login.defs", "lsb-release", "magic",
+    "magic.mime", "mailcap", "manpath.config", "maven/logging", "maven/m2.conf", "mime.types", "nanorc", "networks",
+    "nsswitch.conf", "openssl", "os-release", "papersize", "perl", "pki/ca-trust", "pki/tls/certs",
+    "pki/tls/cert.pem", "pki/tls/openssl.cnf", "profile", "profile.d", "protocols", "python3", "python3.11",
+    "python3.12", "python3.13", "redhat-release", "rpc", "services", "shells", "skel", "ssl/certs", "ssl/openssl.cnf",
+    "system-release", "terminfo", "timezone", "vim", "xattr.conf", "zsh",
 });
 // clang-format on
 
@@ -103,7 +104,7 @@ std::vector<std::string> environment_of(const HostRecord& record, const Machine&
   for (const auto& [name, value] : record.env) merged[name] = value;
   if (!record.egress_secrets.empty()) {
     protocol::add_trust_variables(kTrustDirectory, merged);
-    for (auto& file : protocol::trust_settings(kTrustDirectory)) merged.try_emplace(file.variable, file.path);
+    protocol::add_settings_variables(kTrustDirectory, merged);
     // A request has the credential already, or none: there is nobody to ask.
     merged.try_emplace("GIT_TERMINAL_PROMPT", "0");
     merged.try_emplace("NODE_USE_ENV_PROXY", "1");
@@ -239,10 +240,14 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
     if (!record.egress_secrets.empty()) {
       const files::path directory = files::path{root}.parent_path();
       const std::string there{kTrustDirectory};
-      plan.binds.push_back(
-          {.source = directory / egress::kCaFile, .target = there + std::string{protocol::kOwnCertificates}});
-      plan.binds.push_back(
-          {.source = directory / egress::kCaBundleFile, .target = there + std::string{protocol::kCertificateBundle}});
+      for (const std::string_view name : protocol::kTrustFiles) {
+        plan.binds.push_back({.source = directory / std::string{egress::kTrustPrefix}.append(name),
+                              .target = there + "/" + std::string{name}});
+      }
+      for (const std::string_view link : protocol::kChromiumPolicyLinks) {
+        plan.links.push_back(
+            {.path = std::string{link}, .target = there + "/" + std::string{protocol::kChromiumPolicy}});
+      }
       for (auto& file : protocol::trust_settings(there))
         plan.texts.push_back({.path = file.path, .content = file.text});
     }

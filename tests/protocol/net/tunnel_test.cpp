@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 constexpr TunnelLimits kPatient{.stall = 20s, .silent = 20s};
 
 /// Both ends of a TCP connection.
-std::pair<Stream, Stream> connected_pair(Executor executor) {
+std::pair<Stream, Stream> pair_of_streams(Executor executor) {
   const UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in at{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {::htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
   socklen_t size = sizeof at;
@@ -153,8 +153,8 @@ CO_TEST(Tunnel, EndsWhenItIsCancelled) {
 struct Piped {
   explicit Piped(Executor on) : executor{on} {
     std::signal(SIGPIPE, SIG_IGN);
-    std::tie(left, left_inside) = connected_pair(on);
-    std::tie(right, right_inside) = connected_pair(on);
+    std::tie(left, left_inside) = pair_of_streams(on);
+    std::tie(right, right_inside) = pair_of_streams(on);
     at_left = left_inside.count();
     at_right = right_inside.count();
   }

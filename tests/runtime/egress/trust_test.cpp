@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/small_file.hpp"
-#include "protocol/net/program_trust.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace skiff::runtime::egress {
@@ -27,10 +27,7 @@ TEST(EgressTrust, IsOursAlsoBehindTheSystems) {
   ASSERT_EQ(::stat((where + "/ca-bundle.pem").c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777U, 0644U);
   EXPECT_EQ(read_small_file(where + "/wgetrc", kMost).value(), "ca_certificate = " + where + "/ca-bundle.pem\n");
-  sessions::Variables variables{{"APT_CONFIG", "/mine"}};
-  set_trust_variables(where, variables);
-  EXPECT_EQ(variables["WGETRC"], where + "/wgetrc");
-  EXPECT_EQ(variables["APT_CONFIG"], "/mine");
+  EXPECT_TRUE(std::filesystem::exists(where + "/trust.p12"));
 }
 
 TEST(EgressTrust, ReplacesWhatIsThereAndFollowsNoLink) {

@@ -22,6 +22,7 @@
 #include "container/host/state_directory.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/net/stream.hpp"
+#include "protocol/net/trust/program_trust.hpp"
 
 namespace skiff::container::box {
 namespace {
@@ -32,8 +33,8 @@ constexpr std::size_t kLongestAnswer = 4096;
 
 /// The files that the proxy fills with certificates. They are bound into the box before, so they stay the same files.
 Result<> create_certificates(const std::filesystem::path& directory) {
-  for (const std::string_view name : {egress::kCaFile, egress::kCaBundleFile}) {
-    const auto path = directory / name;
+  for (const std::string_view name : protocol::kTrustFiles) {
+    const auto path = directory / std::string{egress::kTrustPrefix}.append(name);
     const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)};
     // The box's user reads it; on this machine the directory above is closed to others.
     if (!file || ::fchmod(file.get(), 0644) != 0) {

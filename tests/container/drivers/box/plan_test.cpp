@@ -74,6 +74,22 @@ TEST(BoxPlan, NamesItsAgentAsNameServerIfItHasEgressByName) {
   EXPECT_EQ(servers(plan_of(record)), "nameserver 127.0.0.1\noptions ndots:1\n");
 }
 
+TEST(BoxPlan, TrustsItsProxyIfItHasSecrets) {
+  HostRecord record = boxed();
+  EXPECT_EQ(bind_at(plan_of(record), "/.skiff/ca.pem"), nullptr);
+  record.is_fenced = true;
+  record.egress_secrets = {"git"};
+  const Plan plan = plan_of(record);
+  for (const char* file : {"/.skiff/ca.pem", "/.skiff/ca-bundle.pem", "/.skiff/trust.p12", "/.skiff/chromium.json"}) {
+    ASSERT_NE(bind_at(plan, file), nullptr) << file;
+    EXPECT_FALSE(bind_at(plan, file)->writable);
+  }
+  const auto policy = std::ranges::find(plan.links, "/etc/chromium/policies/managed/skiff.json", &Link::path);
+  ASSERT_NE(policy, plan.links.end());
+  EXPECT_EQ(policy->target, "/.skiff/chromium.json");
+  EXPECT_TRUE(has_variable(plan, "MAVEN_OPTS=-Djavax.net.ssl.trustStore=/.skiff/trust.p12"));
+}
+
 TEST(BoxPlan, RunsSkiffdOnInheritedSockets) {
   HostRecord record = boxed();
   record.dialects = {"e2b", "sandboxd"};
