@@ -46,8 +46,10 @@ Result<> check_keys(const json& object, const std::string& pointer, std::initial
     if (std::ranges::find(known, key) != known.end()) continue;
     const bool is_later = key == "secrets" || std::ranges::find(kLater, key) != kLater.end();
     return refuse(below(pointer, key),
-                  is_later ? "this version does not support it; it allows hosts by name, port and protocol"
-                           : "there is no such key");
+                  is_later
+                      ? "this version does not support it; it allows hosts by name, port and protocol. `skiff secret "
+                        "set --allow` names requests, with --no-value also where there is no secret"
+                      : "there is no such key");
   }
   return {};
 }

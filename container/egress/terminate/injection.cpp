@@ -70,7 +70,9 @@ Injected fill_in(const Secret& secret, const Headers& fields) {
 
 Injected inject(const Secret& secret, const protocol::HttpRequest& request) {
   Headers fields = fields_for_server(request, secret.websocket);
-  std::vector<std::string> dropped{"Range", "If-Range"};
+  std::vector<std::string> dropped;
+  // A part of an answer, or an encoded one, could hide the secret.
+  if (secret.has_value()) dropped = {"Range", "If-Range"};
   for (const auto [name, value] : fields) {
     const bool is_method = !secret.requests.empty() && std::ranges::any_of(kOtherMethods, [&](std::string_view other) {
       return is_same_field(name, other);
@@ -78,6 +80,7 @@ Injected inject(const Secret& secret, const protocol::HttpRequest& request) {
     if (is_method || (!secret.replaces && is_same_field(name, secret.header))) dropped.emplace_back(name);
   }
   for (const std::string& name : dropped) fields.remove(name);
+  if (!secret.has_value()) return {.fields = std::move(fields), .traces = {}};
   fields.set("Accept-Encoding", "identity");
   if (secret.replaces) return fill_in(secret, fields);
   fields.add(secret.header, secret.injected());

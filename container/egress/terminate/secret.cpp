@@ -93,19 +93,27 @@ Result<> check_placeholder(const Secret& secret) {
   return {};
 }
 
+Result<> check_nothing_to_inject(const Secret& secret) {
+  const bool is_bare = secret.format.empty() && secret.user.empty() && secret.variable.empty() &&
+                       secret.placeholder.empty() && secret.value.empty() && !secret.replaces;
+  if (is_bare) return {};
+  return fail(Errc::invalid_field, "--no-value: omit --header, --basic and --placeholder", "--no-value");
+}
+
 }  // namespace
 
 Result<> Secret::check() const {
   SKIFF_TRY_VOID(check_name(name));
   SKIFF_TRY_VOID(check_hosts(hosts));
-  SKIFF_TRY_VOID(check_field(header, format));
-  if (!is_visible(user) || user.contains(':')) {
-    return fail(Errc::invalid_field, "--basic: a user name has no colon and no blanks", "--basic");
-  }
   if (requests.size() > kMostRequests) {
     return fail(Errc::invalid_field, "--allow: at most " + std::to_string(kMostRequests) + " rules", "--allow");
   }
   for (const std::string& rule : requests) SKIFF_TRY_VOID(RequestRule::parse(rule));
+  if (!has_value()) return check_nothing_to_inject(*this);
+  SKIFF_TRY_VOID(check_field(header, format));
+  if (!is_visible(user) || user.contains(':')) {
+    return fail(Errc::invalid_field, "--basic: a user name has no colon and no blanks", "--basic");
+  }
   if (value.size() < kShortest || value.size() > kLongest || !is_visible(value)) {
     return fail(Errc::invalid_field,
                 "the secret: expected " + std::to_string(kShortest) + " to " + std::to_string(kLongest) +
@@ -136,6 +144,7 @@ std::string Secret::injected() const {
 }
 
 std::vector<std::string> Secret::traces() const {
+  if (!has_value()) return {};
   std::vector<std::string> all{value};
   if (!replaces && format.empty()) {
     // An echo may lack the padding.

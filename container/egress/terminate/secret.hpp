@@ -14,11 +14,12 @@
 
 namespace skiff::container::egress {
 
-/// A credential that a sandbox uses and never sees: its proxy puts it into the requests to some hosts.
+/// A credential that a sandbox uses and never sees: its proxy puts it into the requests to some hosts. Or none: the
+/// proxy judges the requests to these hosts, and leaves their fields to the sandbox.
 struct Secret {
   std::string name;
   std::vector<std::string> hosts;  ///< HOST or HOST:PORT, as rules; never a wildcard
-  std::string header;              ///< the field that it sets, or in which it replaces its placeholder
+  std::string header;              ///< the field that it sets, or in which it replaces its placeholder; empty: no value
   std::string format = {};         ///< the value of that field, with {} for the secret; empty: Basic
   std::string user = {};           ///< for Basic
   /// Requests that get it, as RequestRule parses them; no other one passes. Empty: all.
@@ -33,6 +34,8 @@ struct Secret {
 
   /// Errors: `invalid_field`, with the flag. They never have the value.
   [[nodiscard]] Result<> check() const;
+  /// False if there is nothing to inject.
+  [[nodiscard]] bool has_value() const noexcept { return !header.empty(); }
   [[nodiscard]] bool is_for(const Target& target) const;
   /// The path must be clear if it has rules for requests.
   [[nodiscard]] bool is_for(const std::string& method, const protocol::Target& path) const;

@@ -36,7 +36,7 @@ class Masking final : public protocol::AnswerFilter {
   explicit Masking(std::vector<std::string> texts) : texts_{std::move(texts)}, body_{texts_} {}
 
   Result<> judge(const protocol::HttpResponseHead& head) override {
-    if (head.body.kind == protocol::BodyFraming::Kind::none) return {};
+    if (texts_.empty() || head.body.kind == protocol::BodyFraming::Kind::none) return {};
     for (const auto [name, value] : head.headers) {
       if (!protocol::same_text(name, "Content-Encoding") || protocol::same_text(value, "identity")) continue;
       is_encoded_ = true;

@@ -18,7 +18,7 @@ constexpr const char* kAddresses =
     "Its addresses are judged when a command connects: all must be public, else it is refused with private_address. "
     "They have not been looked up now.";
 
-constexpr const char* kUnseen = "Its methods and paths are not seen: it gets no secret.\n";
+constexpr const char* kUnseen = "Its methods and paths are not seen: no secret is for it.\n";
 
 class EgressExplain final : public Invocation {
  public:
@@ -58,7 +58,7 @@ class EgressExplain final : public Invocation {
       value["rule"] = found.rule;
       value["addresses"] = "not looked up";
       text = wanted + " is allowed by the rule " + found.rule + "\n";
-      if (!found.secret.empty()) text += "Its requests get the secret " + found.secret + "\n";
+      if (!found.secret.empty()) text += "The secret " + found.secret + " is for it.\n";
       if (!method.empty() && found.secret.empty()) text += kUnseen;
       text += std::string{kAddresses} + "\n";
     }
@@ -80,7 +80,7 @@ Command egress_explain_command() {
           .summary = "say which rule lets a sandbox reach a server, or why none does",
           .text =
               "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
-              "requests without TLS. With METHOD before it the request is judged, if the host gets a secret: for\n"
+              "requests without TLS. With METHOD before it the request is judged, if a secret is for the host: for\n"
               "other hosts the proxy sees neither method nor path. Nothing is connected and no name is looked up,\n"
               "so the addresses are not judged.\n"
               "Exit status: 0 allowed, 1 refused.\n"

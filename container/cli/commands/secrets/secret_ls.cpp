@@ -21,7 +21,8 @@ class SecretLs final : public Invocation {
     for (const egress::Secret& secret : all) {
       std::string hosts;
       for (const std::string& host : secret.hosts) hosts += (hosts.empty() ? "" : ",") + host;
-      const std::string header = secret.header + ": " + (secret.format.empty() ? "Basic" : secret.format);
+      const std::string header =
+          secret.has_value() ? secret.header + ": " + (secret.format.empty() ? "Basic" : secret.format) : "none";
       std::string requests;
       for (const std::string& rule : secret.requests) requests += (requests.empty() ? "" : ", ") + rule;
       rows.push_back({secret.name, std::move(hosts), header, requests.empty() ? "all" : std::move(requests)});

@@ -83,6 +83,10 @@ class SecretSet final : public Invocation {
                  "`Authorization`, or in that of --header NAME; with --basic or {} in --header every request gets the "
                  "secret, and the text is for programs that insist on one.",
          .shown_default = "a new text"},
+        {.flag = "no-value",
+         .target = setting::Switch{&no_value_},
+         .help = "There is no secret: requests keep the fields that the program sends. The other flags count for them "
+                 "all the same, and the log shows them."},
         {.flag = "ca-file",
          .target = setting::Text{&ca_file_},
          .value = "FILE",
@@ -90,12 +94,15 @@ class SecretSet final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    SKIFF_CO_TRY(auto value, read_value());
     SKIFF_CO_TRY(const auto place, co_await find_secret_place(&context));
     SKIFF_CO_TRY(auto before, co_await find(place.get(), arguments.words.at(0)));
     const bool is_as_before = before && says_nothing();
     SKIFF_CO_TRY(auto secret, is_as_before ? std::move(*before) : described(arguments.words.at(0)));
-    secret.value = std::move(value);
+    if (secret.has_value()) {
+      SKIFF_CO_TRY(secret.value, read_value());
+    } else if (is_as_before) {
+      co_return fail(Errc::invalid_field, "\"" + secret.name + "\" has no value that could change");
+    }
     if (before && !is_as_before) SKIFF_CO_TRY_VOID(loses_no_limit(*before));
     if (!placeholder_.empty()) choose_placeholder(before ? &*before : nullptr, &secret);
     const std::string name = secret.name;
@@ -107,32 +114,11 @@ class SecretSet final : public Invocation {
 
  private:
   Result<egress::Secret> described(std::string name) const {
-    egress::Secret secret{
-        .name = std::move(name), .hosts = hosts_, .header = "Authorization", .format = "Bearer {}", .value = {}};
+    egress::Secret secret{.name = std::move(name), .hosts = hosts_, .header = {}, .value = {}};
     secret.requests = requests_;
     if (upload_limit_ != kNotGiven) secret.upload_limit = upload_limit_;
     secret.websocket = websocket_;
-    secret.replaces = !placeholder_.empty() && user_.empty() && !header_.contains(": ");
-    if (secret.replaces) {
-      if (!header_.empty()) secret.header = header_;
-      secret.format = {};
-    }
-    if (!user_.empty() && !header_.empty()) {
-      return fail(Errc::invalid_field, "--basic sets a field of its own: omit --header", "--basic");
-    }
-    if (!user_.empty()) {
-      secret.user = user_;
-      secret.format = {};
-    }
-    if (!header_.empty() && !secret.replaces) {
-      const std::size_t colon = header_.find(": ");
-      if (colon == std::string::npos) {
-        return fail(Errc::invalid_field, "--header: expected 'NAME: VALUE'", "--header");
-      }
-      secret.header = header_.substr(0, colon);
-      secret.format = header_.substr(colon + 2);
-      if (secret.format.empty()) return fail(Errc::invalid_field, "--header: expected {} in the value", "--header");
-    }
+    SKIFF_TRY_VOID(no_value_ ? check_no_value() : describe_field(&secret));
     if (!ca_file_.empty()) {
       SKIFF_TRY(secret.ca_pem, read_small_file(ca_file_, kLargestCa));
       SKIFF_TRY_VOID(protocol::TlsContext::client({.further_ca_pem = secret.ca_pem}));
@@ -150,7 +136,7 @@ class SecretSet final : public Invocation {
   /// Whether there is no flag, so that only the value is new.
   [[nodiscard]] bool says_nothing() const {
     return hosts_.empty() && header_.empty() && user_.empty() && requests_.empty() && upload_limit_ == kNotGiven &&
-           !websocket_ && placeholder_.empty() && ca_file_.empty();
+           !websocket_ && placeholder_.empty() && !no_value_ && ca_file_.empty();
   }
 
   /// Sandboxes that exist use the secret: nobody widens what they may do with it by leaving a flag out.
@@ -167,6 +153,37 @@ class SecretSet final : public Invocation {
                       "without any flag only the value changes",
                   "--upload-limit");
     }
+    return {};
+  }
+
+  Result<> check_no_value() const {
+    if (header_.empty() && user_.empty() && placeholder_.empty()) return {};
+    return fail(Errc::invalid_field, "--no-value: omit --header, --basic and --placeholder", "--no-value");
+  }
+
+  Result<> describe_field(egress::Secret* secret) const {
+    secret->header = "Authorization";
+    secret->format = "Bearer {}";
+    secret->replaces = !placeholder_.empty() && user_.empty() && !header_.contains(": ");
+    if (secret->replaces) {
+      if (!header_.empty()) secret->header = header_;
+      secret->format = {};
+    }
+    if (!user_.empty() && !header_.empty()) {
+      return fail(Errc::invalid_field, "--basic sets a field of its own: omit --header", "--basic");
+    }
+    if (!user_.empty()) {
+      secret->user = user_;
+      secret->format = {};
+    }
+    if (header_.empty() || secret->replaces) return {};
+    const std::size_t colon = header_.find(": ");
+    if (colon == std::string::npos || colon == 0) {
+      return fail(Errc::invalid_field, "--header: expected 'NAME: VALUE'", "--header");
+    }
+    secret->header = header_.substr(0, colon);
+    secret->format = header_.substr(colon + 2);
+    if (secret->format.empty()) return fail(Errc::invalid_field, "--header: expected {} in the value", "--header");
     return {};
   }
 
@@ -190,28 +207,30 @@ class SecretSet final : public Invocation {
   std::uint64_t upload_limit_ = kNotGiven;
   bool websocket_ = false;
   std::string placeholder_;
+  bool no_value_ = false;
   std::string ca_file_;
 };
 
 }  // namespace
 
 Command secret_set_command() {
-  return {.name = "secret set",
-          .group = "Sandboxes",
-          .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
-          .text =
-              "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
-              "these hosts. Commands never see it, and skiff never shows it. Set again without flags it gets another\n"
-              "value, which counts from the next request on. Secrets of boxes are kept on this machine; with the "
-              "driver pod they are kept in the\n"
-              "namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
-              "\n"
-              "  skiff secret set github --host github.com --basic x-access-token < token\n"
-              "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
-              "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
-              "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' --placeholder API_KEY < key",
-          .words = {{.name = "NAME"}},
-          .make = &create_invocation<SecretSet>};
+  return {
+      .name = "secret set",
+      .group = "Sandboxes",
+      .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
+      .text =
+          "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
+          "these hosts. Commands never see it, and skiff never shows it. Set again without flags it gets another\n"
+          "value, which counts from the next request on. Secrets of boxes are kept on this machine; with the driver pod they are kept in the\n"
+          "namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
+          "\n"
+          "  skiff secret set github --host github.com --basic x-access-token < token\n"
+          "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
+          "    --allow 'GET /acme/app.git/info/refs' --allow 'POST /acme/app.git/git-upload-pack' < token\n"
+          "  skiff secret set docs --host docs.example.com --no-value --allow 'GET /**'\n"
+          "  skiff secret set model --host api.example.com --header 'X-Api-Key: {}' --placeholder API_KEY < key",
+      .words = {{.name = "NAME"}},
+      .make = &create_invocation<SecretSet>};
 }
 
 }  // namespace skiff::container

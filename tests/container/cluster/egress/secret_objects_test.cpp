@@ -31,6 +31,14 @@ TEST(EgressSecret, LiesBesideTheProxyAndIsReadFromThere) {
   EXPECT_EQ(read->key_pem, "KEY");
 }
 
+TEST(EgressSecret, MayHaveNoValue) {
+  EgressSecret docs = kept_github();
+  docs.secret.header = docs.secret.format = docs.secret.value = {};
+  const auto read = read_egress_secret(egress_secret_object(docs, "team-a"));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->secret.has_value());
+}
+
 TEST(EgressSecret, IsRefusedWithoutAWordOfItIfItIsDamaged) {
   const auto refused = [](const auto& change) {
     auto object = egress_secret_object(kept_github(), "team-a");

@@ -44,6 +44,19 @@ TEST(Injection, ReplacesThePlaceholderInItsFieldAlone) {
   EXPECT_EQ(inject(secret, request({{"Authorization", "Basic %%"}})).fields.get("Authorization"), "Basic %%");
 }
 
+TEST(Injection, LeavesTheFieldsOfRequestsWithoutASecret) {
+  const Secret bare{.name = "docs", .hosts = {"a.org"}, .header = {}, .requests = {"GET /**"}, .value = {}};
+  const auto made = inject(bare, request({{"Authorization", "Bearer mine"},
+                                          {"Range", "bytes=0-1"},
+                                          {"Accept-Encoding", "gzip"},
+                                          {"X-HTTP-Method-Override", "DELETE"}}));
+  EXPECT_EQ(made.fields.get("Authorization"), "Bearer mine");
+  EXPECT_EQ(made.fields.get("Range"), "bytes=0-1");
+  EXPECT_EQ(made.fields.get("Accept-Encoding"), "gzip");
+  EXPECT_FALSE(made.fields.contains("X-HTTP-Method-Override"));
+  EXPECT_TRUE(made.traces.empty());
+}
+
 TEST(Injection, FindsAPlaceholder) {
   constexpr std::string_view kPlaceholder = "a-placeholder-of-it";
   EXPECT_TRUE(has_placeholder(request({{"X", "<a-placeholder-of-it>"}}), kPlaceholder));

@@ -55,6 +55,20 @@ TEST(Secret, IsInjected) {
   EXPECT_EQ(secret.traces(), (std::vector<std::string>{"0123456789", "bWU6MDEyMzQ1Njc4OQ"}));
 }
 
+TEST(Secret, MayHaveNoValue) {
+  Secret bare{.name = "docs", .hosts = {"docs.example.com"}, .header = {}, .requests = {"GET /**"}, .value = {}};
+  ASSERT_TRUE(bare.check());
+  EXPECT_FALSE(bare.has_value());
+  EXPECT_TRUE(bare.traces().empty());
+  EXPECT_FALSE(bare.is_for("POST", protocol::Target::parse("/a").value()));
+  // It cannot come about by a value that is lost.
+  Secret lost = github();
+  lost.value = {};
+  EXPECT_FALSE(lost.check());
+  bare.value = "0123456789";
+  EXPECT_EQ(bare.check().error().field, "--no-value");
+}
+
 TEST(Secret, IsRefusedIfItIsNone) {
   const auto field = [](auto change) {
     Secret secret = github();
@@ -67,7 +81,7 @@ TEST(Secret, IsRefusedIfItIsNone) {
     EXPECT_EQ(field([&](Secret& one) { one.hosts = {host}; }), "--host") << host;
   }
   EXPECT_EQ(field([](Secret& one) { one.hosts = {}; }), "--host");
-  for (const char* const header : {"Host", "content-length", "a b", "", "Range"}) {
+  for (const char* const header : {"Host", "content-length", "a b", "Range"}) {
     EXPECT_EQ(field([&](Secret& one) { one.header = header; }), "--header") << header;
   }
   for (const char* const format : {"Bearer", "{} {}", "a\r\nX: {}"}) {
