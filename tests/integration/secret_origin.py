@@ -126,7 +126,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         file = self.folder / self.path.partition("?")[0].strip("/")
         file = file / "index.html" if file.is_dir() else file
         kinds = {".html": "text/html", ".json": "application/json"}
-        return self.answer(200, file.read_bytes(), Content_Type=kinds.get(file.suffix, "application/octet-stream")) if file.is_file() else self.answer(404, b"")
+        if not file.is_file():
+            return self.answer(404, b"")
+        body = file.read_bytes()
+        kind = "text/event-stream" if body.startswith(b"event: ") else kinds.get(file.suffix, "application/octet-stream")
+        return self.answer(200, body, Content_Type=kind)
 
     def port(self):
         self.close_connection = self.path == "/port/last"

@@ -70,6 +70,33 @@ def debian(root, url):
     put(root, "debian/Packages.gz", gzip.compress(b"Package: demo\nVersion: 1.0.0\nArchitecture: all\nFilename: demo.deb\nSize: 1\nSHA256: " + b"0" * 64 + b"\n\n"))
 
 
+def maven(root, url):
+    put(root, "maven/com/example/demo/1.0.0/demo-1.0.0.pom", """<project><modelVersion>4.0.0</modelVersion>
+<groupId>com.example</groupId><artifactId>demo</artifactId><version>1.0.0</version><packaging>pom</packaging></project>""")
+
+
+def events(*some):
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in some)
+
+
+def models(root, url):
+    """The answers to two clients of language models: a stream in which the model says hello."""
+    put(root, "model/v1/messages", events(
+        {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "model": "demo", "content": [], "stop_reason": None,
+                                              "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello of a model"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 4}},
+        {"type": "message_stop"}))
+    put(root, "model/responses", events(
+        {"type": "response.created", "response": {"id": "r"}},
+        {"type": "response.output_item.done", "item": {"type": "message", "id": "m", "role": "assistant",
+                                                       "content": [{"type": "output_text", "text": "hello of a model"}]}},
+        {"type": "response.completed", "response": {"id": "r", "usage": {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 4,
+                                                                         "output_tokens_details": None, "total_tokens": 5}}}))
+
+
 def make(root, url):
-    for kind in (python, npm, go, cargo, debian):
+    for kind in (python, npm, go, cargo, debian, maven, models):
         kind(root, url)

@@ -36,9 +36,51 @@ def openssl(how):
             f"{how} -connect {TO} -servername {secret_origin.HOST} -CAfile $SSL_CERT_FILE 2>&1", SAID)
 
 
+def documented(begin, end):
+    """The text of docs/egress.md from one word to another one: it tells the user of a program what to do."""
+    page = (HERE.parents[2] / "docs/egress.md").read_text()
+    return page[page.index(begin):page.index(end, page.index(begin))]
+
+
+def java(code, told=True):
+    begin = f"export {documented('JAVA_TOOL_OPTIONS', '`')}; " if told else ""
+    program = "class Main { public static void main(String[] a) throws Exception { %s } }" % code
+    return f"printf %s {shlex.quote(program)} > Main.java && {begin}java Main.java"
+
+
+def java_client(**how):
+    return java("""var to = java.net.http.HttpRequest.newBuilder(java.net.URI.create("%s")).build();
+System.out.println(java.net.http.HttpClient.newHttpClient().send(to, java.net.http.HttpResponse.BodyHandlers.ofString()).body());""" % URL, **how)
+
+
+def chromium(program):
+    return f"timeout 60 {program} --headless --no-sandbox --user-data-dir=/tmp/w/browser --dump-dom {URL}"
+
+
+MAVEN = f"""cat > pom.xml <<'END'
+<project><modelVersion>4.0.0</modelVersion><artifactId>mine</artifactId><packaging>pom</packaging>
+<parent><groupId>com.example</groupId><artifactId>demo</artifactId><version>1.0.0</version><relativePath/></parent></project>
+END
+cat > settings.xml <<'END'
+<settings><mirrors><mirror><id>demo</id><mirrorOf>*</mirrorOf><url>{STATIC}/maven</url></mirror></mirrors></settings>
+END
+mvn -B -q -s settings.xml -Dmaven.repo.local=$PWD/m2 validate && ls m2/com/example/demo/1.0.0"""
+#: As a provider of one's own, so it begins without a WebSocket.
+CODEX = f"""model_providers.demo={{name="demo",base_url="{STATIC}/model",env_key="MODEL_API_KEY",wire_api="responses"}}"""
+
+
+def binary(pattern):
+    """A program of a package that npm has for each kind of machine."""
+    return next(path for path in sorted(MODULES.glob(pattern)) if "musl/claude" not in str(path))
+
+
+def runtime(pattern):
+    return next(installed.node_modules(HERE.parent / "sdk_typescript/runtimes").glob(pattern))
+
+
 PYTHON, MODULES = "", None
 RUST = (pathlib.Path.home() / ".cargo", pathlib.Path.home() / ".rustup")
-#: Each program: a line of a shell, and what it says.
+#: Each program: a line of a shell, and what it says. Podman does not run in a box; skopeo is of the same library.
 PROGRAMS = {
     "curl": lambda: (f"curl -sS {URL}", SAID),
     "wget": lambda: (f"wget -qO- {URL}", SAID),
@@ -89,6 +131,21 @@ RUSTUP_HOME={RUST[1]} CARGO_HOME=$PWD/home {RUST[0]}/bin/cargo fetch -q && grep 
     "apt": lambda: (f"""mkdir -p s/lists/partial s/cache/archives/partial && echo 'deb [trusted=yes] {STATIC}/debian ./' > s/sources
 apt-get update -qq -o Dir::State::lists=$PWD/s/lists -o Dir::Cache=$PWD/s/cache -o Dir::Etc::SourceList=$PWD/s/sources -o Dir::Etc::SourceParts=/dev/null \
   -o APT::Sandbox::User= -o Debug::NoLocking=1 && ls s/lists""", "Packages"),
+    "java.net.http": lambda: (java_client(), SAID),
+    "java.net.http, not told": lambda: (java_client(told=False), "PKIX path building failed"),
+    "java.net.URL": lambda: (java('System.out.println(new String(java.net.URI.create("%s").toURL().openStream().readAllBytes()));' % URL), SAID),
+    "maven": lambda: (MAVEN, "demo-1.0.0.pom"),
+    "chromium": lambda: (chromium("chromium"), SAID),
+    "chromium-headless-shell, not told": lambda: (f"rm -rf ~/.pki; {chromium('chromium-headless-shell')}", "ERR_CERT_AUTHORITY_INVALID"),
+    "chromium-headless-shell": lambda: (f"{documented('mkdir -p ~/.pki', '```')} {chromium('chromium-headless-shell')}; rm -rf ~/.pki", SAID),
+    "deno": lambda: (f"DENO_DIR=$PWD {runtime('@deno/*/deno')} eval \"console.log(await (await fetch('{URL}')).text())\"", SAID),
+    "bun": lambda: (f"{runtime('@oven/bun-linux-*/bin/bun')} -e \"console.log(await (await fetch('{URL}')).text())\"", SAID),
+    "skopeo": lambda: (f"skopeo --insecure-policy inspect --raw docker://{TO}/demo", "GET /v2/demo/manifests/latest"),
+    "gh": lambda: (f"GH_TOKEN=$MODEL_API_KEY gh api {URL}", SAID),
+    "claude": lambda: (f"ANTHROPIC_API_KEY=$MODEL_API_KEY ANTHROPIC_BASE_URL={STATIC}/model CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 "
+                       f"timeout 60 {binary('@anthropic-ai/claude-code-linux-*/claude')} -p hi < /dev/null", "hello of a model"),
+    "codex": lambda: (f"mkdir c && CODEX_HOME=$PWD/c timeout 60 {binary('@openai/codex-linux-*/vendor/*/bin/codex')} exec -c {shlex.quote(CODEX)} "
+                      f"-c model_provider=demo -m demo --skip-git-repo-check hi < /dev/null", "hello of a model"),
     "openssl": lambda: openssl(""),
     "openssl, by the proxy": lambda: openssl("-proxy 127.0.0.1:3128"),
 }
@@ -111,7 +168,7 @@ def skiff(prepared, tmp_path):
 
 @pytest.fixture
 def box(skiff, origin):  # noqa: F811
-    keep(skiff, origin, more=("--basic", secret_origin.USER, "--websocket"))
+    keep(skiff, origin, more=("--basic", secret_origin.USER, "--websocket", "--placeholder", "MODEL_API_KEY"))
     packages.make(origin.directory / "static", STATIC)
     skiff.up("box", "--egress-secret", "git", "--expose", installed.CACHE, *(word for place in RUST if place.is_dir() for word in ("--expose", place)))
     return skiff
