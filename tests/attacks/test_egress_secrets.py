@@ -171,6 +171,20 @@ def test_a_placeholder_is_replaced_in_its_field_alone(skiff, origin):
     assert json.loads((skiff.state / "skiff/egress-secrets/git.json").read_text())["placeholder"] == placeholder
 
 
+def test_a_host_without_a_secret_gets_none_of_another(skiff, origin):
+    keep(skiff, origin, name="docs", more=("--no-value", "--allow", "* /echo", "--upload-limit", "4"))
+    keep(skiff, origin, name="other", hosts=(OTHER,), more=("--placeholder", "OTHER=other-placeholder-0123456789"))
+    skiff.up("box", "--egress-secret", "docs", "--egress-secret", "other")
+    placeholder = "Authorization: Bearer other-placeholder-0123456789"
+    large = get("/echo", "Transfer-Encoding: chunked", method="POST") + "5\r\nhello\r\n0\r\n\r\n"
+    found = say(skiff, get("/echo"), get("/echo", placeholder), get("/ech%6f"), get("/field"), get("/echo", method="TRACE"), get("/echo", host=OTHER),
+                get("/echo", "Content-Length: 5", method="PUT") + "hello", WEB_SOCKET.replace("/ws", "/echo"))
+    assert [status(one) for one in found] == [401, 403, 401, 403, 405, 421, 413, 403]
+    assert status(say(skiff, large)[0]) == 413
+    # The server has seen no credential, and no body that is too large.
+    assert set(origin.seen()) <= {"GET /echo ", "GET /ech%6f "}
+
+
 def test_only_the_right_server_gets_it(skiff, origin):
     keep(skiff, origin, hosts=(TO, OTHER))
     skiff.up("box", "--egress-secret", "git")

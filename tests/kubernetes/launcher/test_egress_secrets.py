@@ -52,11 +52,11 @@ def origin(outside, tmp_path):
         yield server
 
 
-def keep(skiff, origin, value=None, hosts=(TO,), name="git", env=None):
+def keep(skiff, origin, value=None, hosts=(TO,), name="git", env=None, more=("--basic", secret_origin.USER)):
     ca = skiff.work / "ca.pem"
     ca.write_bytes((origin.directory / "ca.pem").read_bytes())
     flags = [word for host in hosts for word in ("--host", host)]
-    skiff("secret", "set", name, "-q", *flags, "--basic", secret_origin.USER, "--ca-file", ca, typed=(value or origin.token).encode(), env=env)
+    skiff("secret", "set", name, "-q", *flags, *more, "--ca-file", ca, typed=(value or origin.token).encode(), env=env)
 
 
 @pytest.fixture
@@ -144,6 +144,13 @@ def test_a_secret_is_changed_removed_and_made_anew(box, origin):
     until(lambda: status(box) == "401", 30, "the new value")
     keep(box, origin)
     until(lambda: status(box) == "200", 30, "the old value again")
+    # Without a value requests are judged all the same, and get nothing.
+    keep(box, origin, more=("--no-value", "--allow", "GET /echo"))
+    until(lambda: status(box) == "401", 30, "no value")
+    keep(box, origin, more=("--no-value", "--allow", "POST /echo"))
+    until(lambda: status(box) == "request_not_allowed", 30, "another rule")
+    keep(box, origin)
+    until(lambda: status(box) == "200", 30, "the value again")
     # Any replica signs with the same authority, also one that is new.
     for pod in box.home.names("pods"):
         box.home.kubectl("delete", "--wait=false", f"pod/{pod}")
