@@ -144,7 +144,7 @@ def test_requests_that_follow_at_once_share_a_connection_to_the_server(box, orig
 
 def test_requests_are_judged_without_a_secret(skiff, origin):
     keep(skiff, origin, name="docs", more=("--no-value", "--allow", "GET /**", "--upload-limit", "10"))
-    assert "none" in skiff("secret", "ls")[0]
+    assert "none" in skiff("secret", "ls")[0] and json.loads(skiff("secret", "ls", "-o", "json")[0])["items"][0]["header"] == ""
     skiff.up("box", "--egress-secret", "docs")
     own = "Basic " + base64.b64encode(f"{secret_origin.USER}:{origin.token}".encode()).decode()
     # Its own credential passes, and nothing is masked: a server may encode its answer.

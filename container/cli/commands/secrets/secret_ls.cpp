@@ -22,10 +22,11 @@ class SecretLs final : public Invocation {
       std::string hosts;
       for (const std::string& host : secret.hosts) hosts += (hosts.empty() ? "" : ",") + host;
       const std::string header =
-          secret.has_value() ? secret.header + ": " + (secret.format.empty() ? "Basic" : secret.format) : "none";
+          secret.has_value() ? secret.header + ": " + (secret.format.empty() ? "Basic" : secret.format) : "";
       std::string requests;
       for (const std::string& rule : secret.requests) requests += (requests.empty() ? "" : ", ") + rule;
-      rows.push_back({secret.name, std::move(hosts), header, requests.empty() ? "all" : std::move(requests)});
+      rows.push_back({secret.name, std::move(hosts), header.empty() ? "none" : header,
+                      requests.empty() ? "all" : std::move(requests)});
       items.push_back(
           {{"name", secret.name}, {"hosts", secret.hosts}, {"header", header}, {"requests", secret.requests}});
       names += secret.name + "\n";
