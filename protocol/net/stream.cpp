@@ -214,6 +214,10 @@ Task<Result<>> Stream::State::handshake(std::shared_ptr<State> self, millisecond
     milliseconds left = limit;
     if (limit != kForever) {
       left -= std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+      // A wait for a peer that never stops sending would not reach its limit.
+      if (left <= milliseconds{0}) {
+        co_return fail(Errc::timeout, "the TLS handshake took longer than " + std::to_string(limit.count()) + " ms");
+      }
     }
     const auto what = step.kind == IoStep::Kind::want_write ? Descriptor::wait_write : Descriptor::wait_read;
     SKIFF_CO_TRY_VOID(co_await wait(self, what, Side::read, left));

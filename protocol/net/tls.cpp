@@ -56,14 +56,18 @@ std::unexpected<Error> bad_setting(std::string what) {
 // --- a BIO over a socket: as OpenSSL's own, but a closed peer raises no SIGPIPE
 // ---------------------------------------
 
-/// Records that are sent together, and about as many as one read of the socket takes.
+/// Records that are sent together.
 constexpr std::size_t kAtOnce = 4 * kTlsRecord;
-/// The room for a record's header and its protection, at most (RFC 8446, 5.2).
-constexpr std::size_t kOfRecord = 5 + 256;
+/// The room for them with their headers and protection, at most (RFC 8446, 5.2).
+constexpr std::size_t kSentAtOnce = kAtOnce + kAtOnce / kTlsRecord * (5 + 256);
+/// Most bytes that one call takes from the socket. OpenSSL reads on for as long as messages come that need no answer
+/// and have no data, such as session tickets, and nobody else would have the reactor.
+constexpr std::size_t kTakenAtOnce = kSentAtOnce;
 
 /// The way of a session's bytes.
 struct Wire {
   int socket = -1;
+  std::size_t left = 0;     ///< bytes that this call may still take from the socket
   std::string before = {};  ///< bytes that were read before
   std::size_t used = 0;     ///< of them
   bool gathers = false;     ///< records go to `unsent`
@@ -114,9 +118,14 @@ int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
   Wire& wire = bio_wire(bio);
   if (wire.has_before()) return wire.take_before({into, static_cast<std::size_t>(size)});
-  const ssize_t got = ::recv(wire.socket, into, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  if (wire.left == 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  const ssize_t got = ::recv(wire.socket, into, std::min(static_cast<std::size_t>(size), wire.left), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
   if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  if (got > 0) wire.left -= static_cast<std::size_t>(got);
   return static_cast<int>(got);
 }
 
@@ -148,7 +157,7 @@ class OpenSslSession final : public TlsSession {
   void begin_with(std::string bytes) override { wire_->before = std::move(bytes); }
 
   IoStep handshake() override {
-    ERR_clear_error();
+    begin();
     const int result = SSL_do_handshake(ssl_.get());
     is_drained_ = false;
     return result == 1 ? IoStep{} : failed_step(result, "TLS handshake");
@@ -157,7 +166,7 @@ class OpenSslSession final : public TlsSession {
   IoStep read(std::span<char> into) override {
     if (after_read_) return *after_read_;
     into = into.first(std::min(into.size(), kAtOnce));
-    ERR_clear_error();
+    begin();
     std::size_t got = 0;
     for (std::size_t record = kTlsRecord; got < into.size() && (record == kTlsRecord || SSL_has_pending(ssl_.get()));) {
       const int result = SSL_read_ex(ssl_.get(), into.data() + got, into.size() - got, &record);
@@ -176,7 +185,7 @@ class OpenSslSession final : public TlsSession {
   }
 
   IoStep write(std::string_view from) override {
-    ERR_clear_error();
+    begin();
     if (auto step = flush(); step.kind != IoStep::Kind::done) return step;
     if (const std::size_t taken = std::exchange(taken_, 0)) return {.bytes = taken};
     std::size_t sent = 0;
@@ -185,7 +194,7 @@ class OpenSslSession final : public TlsSession {
       return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
     }
     from = from.substr(0, kAtOnce);
-    wire_->unsent.reserve(from.size() + kAtOnce / kTlsRecord * kOfRecord);
+    wire_->unsent.reserve(kSentAtOnce);
     wire_->gathers = true;
     int result = 1;
     std::size_t taken = 0;
@@ -213,6 +222,11 @@ class OpenSslSession final : public TlsSession {
   }
 
  private:
+  void begin() noexcept {
+    ERR_clear_error();
+    wire_->left = kTakenAtOnce;
+  }
+
   IoStep flush() {
     const int error = wire_->flush();
     if (error == 0) return {};
@@ -333,7 +347,7 @@ ContextPtr new_context(const SSL_METHOD* method) {
   if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) return nullptr;
   // One read of the socket takes several records.
   SSL_CTX_set_read_ahead(context.get(), 1);
-  SSL_CTX_set_default_read_buffer_len(context.get(), kAtOnce + kAtOnce / kTlsRecord * kOfRecord);
+  SSL_CTX_set_default_read_buffer_len(context.get(), kTakenAtOnce);
   // Idle connections free their buffers for records; a retried write may use another address.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

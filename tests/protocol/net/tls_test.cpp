@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -252,6 +253,50 @@ std::vector<std::size_t> records_on(int socket) {
     at += kHeader + length;
   }
   return sizes;
+}
+
+/// Requests for another ClientHello, which a client passes over without an answer.
+std::string hello_requests(std::size_t records) {
+  constexpr std::size_t kRecord = 16384;
+  std::string all;
+  for (std::size_t i = 0; i < records; ++i) all += std::string{"\x16\x03\x03\x40\x00", 5} + std::string(kRecord, '\0');
+  return all;
+}
+
+TEST(TlsSession, OneCallTakesAFewRecordsOfMessagesWithoutData) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()), 0);
+  const UniqueFd ours{sockets[0]};
+  const UniqueFd theirs{sockets[1]};
+  const std::string flood = hello_requests(10);
+  ASSERT_EQ(::send(theirs.get(), flood.data(), flood.size(), 0), std::ssize(flood));
+  const auto session =
+      TlsContext::client({.insecure_skip_verify = true}).value()->session(ours.get(), "box.test").value();
+  EXPECT_EQ(session->handshake().kind, IoStep::Kind::want_read);
+  int left = 0;
+  ASSERT_EQ(::ioctl(ours.get(), FIONREAD, &left), 0);
+  EXPECT_GE(left, std::ssize(flood) / 2);
+  EXPECT_LT(left, std::ssize(flood));
+}
+
+CO_TEST(Tls, EndsAHandshakeOfWhichThePeerNeverStopsSending) {
+  std::array<int, 2> sockets{};
+  CO_ASSERT_TRUE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  Stream theirs{executor, UniqueFd{sockets[1]}, "server"};
+  TaskGroup tasks{executor};
+  tasks.spawn("flood", [](Stream* to) -> Task<> {
+    const std::string flood = hello_requests(4);
+    const std::array<std::string_view, 1> parts{flood};
+    while (co_await to->write(parts, 5s)) continue;
+  }(&theirs));
+  {
+    Stream ours{executor, UniqueFd{sockets[0]}, "client"};
+    ours.secure(TlsContext::client({.insecure_skip_verify = true}).value()->session(ours.fd(), "box.test").value());
+    const auto done = co_await ours.handshake(50ms);
+    CO_ASSERT_TRUE(!done.has_value());
+    EXPECT_EQ(done.error().code, Errc::timeout) << done.error().message;
+  }
+  co_await tasks.join();
 }
 
 CO_TEST(Tls, PutsSmallPartsIntoOneRecord) {
