@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -28,6 +29,8 @@ constexpr std::size_t kCarriedFast = 256 * 1024;
 constexpr std::size_t kCarriedFree = 4 * 1024;
 /// After this many bytes without a wait, other tasks get the reactor.
 constexpr std::size_t kCarriedAtOnce = 1024 * 1024;
+/// A read and its write count as so many bytes at least.
+constexpr std::size_t kLeastOfBurst = 4 * 1024;
 /// A receiver that takes longer for `kCarried` gains no speed from a pipe, and keeps it from others.
 constexpr std::chrono::milliseconds kCarriedSlow{12};
 
@@ -49,7 +52,7 @@ bool can_splice(const Stream& from, const Stream& to) {
 class BurstTurn {
  public:
   [[nodiscard]] bool is_over(std::size_t bytes) noexcept {
-    bytes_ += bytes;
+    bytes_ += std::max(bytes, kLeastOfBurst);
     return bytes_ >= kCarriedAtOnce;
   }
   void begin() noexcept { bytes_ = 0; }

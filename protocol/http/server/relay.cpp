@@ -1,5 +1,6 @@
 #include "protocol/http/server/relay.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -34,6 +35,8 @@ constexpr std::size_t kHeld = 2 * kRelayed;
 constexpr std::chrono::microseconds kSlow{200'000};
 /// After this many bytes, other tasks get the reactor.
 constexpr std::size_t kRelayedAtOnce = 1024 * 1024;
+/// A piece counts as so many bytes at least: one byte costs a read and a write, too.
+constexpr std::size_t kLeastOfTurn = 4 * 1024;
 
 /// The state that both directions share.
 struct Relay {
@@ -106,7 +109,7 @@ class Turn {
  public:
   explicit Turn(Executor executor) : executor_{executor} {}
   [[nodiscard]] Task<> took(std::size_t bytes) {
-    bytes_ += bytes;
+    bytes_ += std::max(bytes, kLeastOfTurn);
     if (bytes_ < kRelayedAtOnce) co_return;
     bytes_ = 0;
     co_await boost::asio::post(executor_, use_task);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +12,11 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+
 #include "base/async/event.hpp"
+#include "base/async/task_group.hpp"
+#include "protocol/net/listener.hpp"
 #include "tests/protocol/http/raw_client.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -45,13 +51,15 @@ struct RelayScene {
         most{most_large},
         changed{executor},
         server{executor, [this](HttpExchange& http) { return give(this, http); }},
-        front{executor, [this](HttpExchange& http) { return pass(this, http); }} {}
+        front{executor, [this](HttpExchange& http) { return pass(this, http); }} {
+    port = server.address.port();
+  }
 
   static Task<> pass(RelayScene* self, HttpExchange& http) {
-    HttpClient client{self->executor,
-                      {.host = "127.0.0.1", .port = self->server.address.port(), .read_idle_time = kForever}};
+    HttpClient client{self->executor, {.host = "127.0.0.1", .port = self->port, .read_idle_time = kForever}};
     HttpClient::Request request{.method = http.request().method, .target = http.request().target_text};
-    auto passed = co_await relay(&http, &client, std::move(request), {.large_blocks = &self->large});
+    auto passed =
+        co_await relay(&http, &client, std::move(request), {.large_blocks = &self->large, .filter = self->filter});
     self->in_order = passed && client.connected();
   }
   static Task<> give(RelayScene* self, HttpExchange& http) {
@@ -108,8 +116,10 @@ struct RelayScene {
   LargeBlocks large;
   std::size_t most;
   Event changed;
-  int left = 0;          ///< answers that the client abandoned
-  bool in_order = true;  ///< whether the connection to the server is reusable after the last answer
+  AnswerFilter* filter = nullptr;
+  std::uint16_t port = 0;  ///< of the server
+  int left = 0;            ///< answers that the client abandoned
+  bool in_order = true;    ///< whether the connection to the server is reusable after the last answer
   test::TestServer server;
   test::TestServer front;
 };
@@ -173,6 +183,52 @@ CO_TEST(Relay, EndsWithAClientThatLeaves, RelayScene& on) {
   }
   while (on.left == 0) co_await on.changed.wait();
   while (on.large.left() < on.most || on.in_order) co_await test::pause(1ms);
+}
+
+/// Counts the pieces that pass while nobody else has the reactor.
+class Pieces final : public AnswerFilter {
+ public:
+  Result<> judge(const HttpResponseHead&) override { return {}; }
+  void change(Headers&) override {}
+  std::string_view pass(std::string_view bytes) override {
+    most = std::max(most, ++in_a_row);
+    return bytes;
+  }
+  std::string_view rest() override { return {}; }
+
+  std::size_t in_a_row = 0;
+  std::size_t most = 0;
+};
+
+CO_TEST(Relay, LeavesTurnsToOthersBetweenTheSmallestPieces, RelayScene& on) {
+  constexpr std::size_t kPieces = 20'000;
+  auto tiny = Listener::open(executor, Address::parse("127.0.0.1:0").value()).value();
+  on.port = tiny->address().port();
+  Pieces pieces;
+  on.filter = &pieces;
+  bool is_over = false;
+  TaskGroup others{executor};
+  others.spawn("others", [](Executor turn, Pieces* count, const bool* end) -> Task<> {
+    while (!*end) {
+      count->in_a_row = 0;
+      co_await boost::asio::post(turn, use_task);
+    }
+  }(executor, &pieces, &is_over));
+  others.spawn("server", tiny->accept_all([&others, executor = executor](UniqueFd socket, const Address&) {
+    others.spawn("answer", [](Stream client) -> Task<> {
+      std::string text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+      for (std::size_t i = 0; i < kPieces; ++i) text += "1\r\nx\r\n";
+      text += "0\r\n\r\n";
+      const std::array<std::string_view, 1> parts{text};
+      (void)co_await client.write(parts, 5s);
+    }(Stream{executor, std::move(socket), "relay"}));
+  }));
+  const auto answer = co_await RelayScene::ask(&on, "GET /");
+  EXPECT_EQ(answer.body.size(), kPieces);
+  is_over = true;
+  tiny->close();
+  co_await others.join();
+  EXPECT_LE(pieces.most, 257U);
 }
 
 struct OneLargeBlock : RelayScene {
