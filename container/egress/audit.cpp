@@ -27,10 +27,14 @@ void append_or_say(BoundedLog& log, std::string_view line) {
 }  // namespace
 
 Result<> BoundedLog::open() {
-  file_ = UniqueFd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600)};
+  file_ = UniqueFd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
   struct stat found{};
   if (!file_ || ::fstat(file_.get(), &found) != 0) {
     return std::unexpected{system_error(errno, "open \"" + path_.string() + "\"")};
+  }
+  if (!S_ISREG(found.st_mode)) {
+    file_ = {};
+    return fail(Errc::io_error, "open \"" + path_.string() + "\": it is not a file");
   }
   size_ = static_cast<std::uint64_t>(found.st_size);
   return {};

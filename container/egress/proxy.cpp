@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ constexpr milliseconds kSilent{60'000};
 constexpr milliseconds kLinger{1'000};
 /// Most bytes of a refused client that are read after the answer, so that it reads the answer.
 constexpr std::size_t kDiscarded = 256 * 1024;
+/// Whoever owns a name writes its addresses: it does not send the proxy to more of them.
+constexpr std::size_t kTried = 8;
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 /// A fatal alert `unrecognized_name` (RFC 8446, 6).
 constexpr std::string_view kAlert{"\x15\x03\x01\x00\x02\x02\x70", 7};
@@ -450,7 +453,7 @@ Task<std::optional<Refusal>> Proxy::dial_within(Passage* passage) {
   if (!addresses) co_return Refusal{502, "dns", addresses.error().message};
   if (auto refusal = judge_addresses(*addresses, target, options_.is_public)) co_return refusal;
   std::string why;
-  for (const protocol::Address& address : *addresses) {
+  for (const protocol::Address& address : std::span{*addresses}.first(std::min(kTried, addresses->size()))) {
     if (passage->is_cut) co_return std::nullopt;
     const SteadyTime begun = std::chrono::steady_clock::now();
     auto connected = co_await protocol::connect(address, options_.dial / 3, executor_);

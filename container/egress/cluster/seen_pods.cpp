@@ -23,6 +23,11 @@ std::vector<std::string> addresses_of(const kube::Object& pod) {
   return {found.begin(), found.end()};
 }
 
+/// An annotation, up to a length at which it is not read any more: whoever writes Pods could fill the proxy's memory.
+std::string annotation_of(const kube::Object& pod, std::string_view name) {
+  return pod.annotation(name).substr(0, kLargestEgressPolicy + 1);
+}
+
 }  // namespace
 
 SeenPod SeenPod::of(const kube::Object& pod) {
@@ -30,8 +35,8 @@ SeenPod SeenPod::of(const kube::Object& pod) {
                .uid = pod.uid(),
                .sandbox = labels::get(pod, labels::kName),
                .id = pod.label(labels::kSandbox),
-               .policy = pod.annotation(kEgressAnnotation),
-               .secrets = pod.annotation(kEgressSecretsAnnotation)};
+               .policy = annotation_of(pod, kEgressAnnotation),
+               .secrets = annotation_of(pod, kEgressSecretsAnnotation)};
   const std::string phase = kube::pod_phase(pod);
   if (phase == "Succeeded" || phase == "Failed") return seen;
   seen.addresses = addresses_of(pod);

@@ -35,33 +35,33 @@ std::optional<std::string> pair_of(std::string_view value) {
   return protocol::decode_base64(value.substr(kBasic.size()));
 }
 
-std::string replaced(std::string_view text, std::string_view placeholder, std::string_view value) {
-  std::string made;
-  for (std::size_t at = 0;;) {
-    const std::size_t found = text.find(placeholder, at);
-    made += text.substr(at, found - at);
-    if (found == std::string_view::npos) return made;
-    made += value;
-    at = found + placeholder.size();
-  }
+/// The text with the value in place of the first placeholder, which it has.
+std::string replaced(std::string text, std::string_view placeholder, std::string_view value) {
+  return text.replace(text.find(placeholder), placeholder.size(), value);
 }
 
-/// The value of the secret's field in place of the placeholder, and what else could be echoed then.
+/// The value of the secret's field in place of the placeholder, and what else could be echoed then. It is put in once:
+/// a head that repeats a short placeholder of a long secret would become one of megabytes.
 Injected fill_in(const Secret& secret, const Headers& fields) {
   Injected made{.fields = {}, .traces = secret.traces()};
+  bool is_done = false;
   for (const auto [name, value] : fields) {
     const auto pair = pair_of(value);
-    if (!is_same_field(name, secret.header)) {
+    const bool is_in_pair = pair && pair->contains(secret.placeholder);
+    if (is_done || !is_same_field(name, secret.header) || !(is_in_pair || value.contains(secret.placeholder))) {
       made.fields.add(name, value);
-    } else if (pair && pair->contains(secret.placeholder)) {
-      std::string whole = protocol::encode_base64(replaced(*pair, secret.placeholder, secret.value));
-      made.fields.add(name, std::string{kBasic} + whole);
-      // An echo may lack the padding.
-      whole.erase(whole.find_last_not_of('=') + 1);
-      made.traces.push_back(std::move(whole));
-    } else {
-      made.fields.add(name, replaced(value, secret.placeholder, secret.value));
+      continue;
     }
+    is_done = true;
+    if (!is_in_pair) {
+      made.fields.add(name, replaced(std::string{value}, secret.placeholder, secret.value));
+      continue;
+    }
+    std::string whole = protocol::encode_base64(replaced(*pair, secret.placeholder, secret.value));
+    made.fields.add(name, std::string{kBasic} + whole);
+    // An echo may lack the padding.
+    whole.erase(whole.find_last_not_of('=') + 1);
+    made.traces.push_back(std::move(whole));
   }
   return made;
 }

@@ -1,5 +1,6 @@
 #include "container/egress/audit.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +61,17 @@ TEST_F(AuditTest, BeginsAnotherFileWhenItsOwnWasRemoved) {
   ASSERT_TRUE(std::filesystem::remove(folder_ / "egress.log"));
   EXPECT_TRUE(audit.allow({.verdict = "allowed", .host = "after.org", .port = 443}));
   EXPECT_TRUE(text("egress.log").contains("after.org"));
+}
+
+TEST_F(AuditTest, IsWrittenToAFileAndToNothingElse) {
+  ASSERT_EQ(::mkfifo((folder_ / "egress.log").c_str(), 0600), 0);
+  FileAudit audit{folder_, "demo"};
+  EXPECT_FALSE(audit.allow({.verdict = "allowed"})) << "nobody reads the FIFO, and nobody waits for a reader";
+  const UniqueFd reader{::open((folder_ / "egress.log").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  EXPECT_FALSE(audit.allow({.verdict = "allowed"}));
+  ASSERT_EQ(::symlink("elsewhere", (folder_ / "egress-denied.log").c_str()), 0);
+  audit.deny({.verdict = "denied"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
 }
 
 TEST_F(AuditTest, SaysThatItCannotBeWritten) {

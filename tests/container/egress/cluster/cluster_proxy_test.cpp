@@ -45,9 +45,11 @@ struct Proxied {
                                   .news = std::chrono::milliseconds{1}});
   }
 
-  /// Nobody ever answers for a name that begins with "deaf".
+  /// Nobody ever answers for a name that begins with "deaf", and nobody listens at the many addresses of one with
+  /// "many".
   Task<Result<std::vector<Address>>> found(std::string host) {
     while (host.starts_with("deaf")) co_await silence.wait();
+    if (host.starts_with("many")) co_return std::vector(200, Address::ip("127.0.0.1", 1).value());
     co_return std::vector{server->address()};
   }
 
@@ -277,6 +279,14 @@ CO_TEST(ClusterProxy, NamesThatNobodyAnswersForStopNoOtherPod, Proxied& on) {
   on.proxy->put(Proxied::pod("one", R"(["pypi.org"])"));
   EXPECT_EQ(co_await on.tried("SKIFF-EGRESS/1 " + on.token("one") + "\r\n" + kConnect), "200");
   EXPECT_EQ(on.silence.waiting(), kPods * ClusterProxy::kLookUps) << "no more of one Pod";
+}
+
+CO_TEST(ClusterProxy, AnAnswerWithManyAddressesIsNoOrderToConnectToAllOfThem, Proxied& on) {
+  on.proxy->put(Proxied::pod("one", R"(["many.example.com"])"));
+  EXPECT_EQ(
+      co_await on.tried("SKIFF-EGRESS/1 " + on.token("one") + "\r\nCONNECT many.example.com:443 HTTP/1.1\r\n\r\n"),
+      "502 connect");
+  EXPECT_TRUE(on.proxy->metrics().contains("skiff_egress_dial_seconds_count 8\n")) << on.proxy->metrics();
 }
 
 CO_TEST(ClusterProxy, BoundsThoseWhoSayNothing, Proxied& on) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "container/cluster/egress/objects.hpp"
+
 namespace skiff::container::egress {
 namespace {
 
@@ -28,6 +30,16 @@ TEST(SeenPod, IsReadFromItsObject) {
   EXPECT_TRUE(seen.is_ready);
   EXPECT_EQ(seen.id, "s-one");
   EXPECT_EQ(seen.policy, R"(["pypi.org"])");
+}
+
+TEST(SeenPod, NoMoreIsKeptOfAnAnnotationThanIsRead) {
+  auto object = pod("one", "10.244.0.5");
+  for (const char* const name : {"skiff.dev/egress", "skiff.dev/egress-secrets"}) {
+    object.json["metadata"]["annotations"][name] = std::string(kLargestEgressPolicy * 10, '[');
+  }
+  const SeenPod seen = SeenPod::of(object);
+  EXPECT_EQ(seen.policy.size(), kLargestEgressPolicy + 1) << "so it is too long, and not another one";
+  EXPECT_EQ(seen.secrets.size(), kLargestEgressPolicy + 1);
 }
 
 TEST(SeenPod, IsServedInItsOwnNetworkAndUntilItsEndAlone) {

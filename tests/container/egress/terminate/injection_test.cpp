@@ -57,6 +57,21 @@ TEST(Injection, LeavesTheFieldsOfRequestsWithoutASecret) {
   EXPECT_TRUE(made.traces.empty());
 }
 
+TEST(Injection, ReplacesThePlaceholderOnce) {
+  // Or a head of a few KiB with the placeholder of a long secret again and again would become one of megabytes.
+  Secret secret = model();
+  secret.placeholder = "a-placeholder-of-it";
+  secret.variable = "KEY";
+  secret.replaces = true;
+  const auto twice =
+      inject(secret,
+             request({{"X-Api-Key", "a-placeholder-of-it,a-placeholder-of-it"}, {"X-Api-Key", "a-placeholder-of-it"}}));
+  EXPECT_EQ(twice.fields.wire().find("0123456789"), twice.fields.wire().rfind("0123456789")) << twice.fields.wire();
+  const auto pair =
+      inject(secret, request({{"X-Api-Key", "Basic YS1wbGFjZWhvbGRlci1vZi1pdDphLXBsYWNlaG9sZGVyLW9mLWl0"}}));
+  EXPECT_EQ(pair.fields.get("X-Api-Key"), "Basic MDEyMzQ1Njc4OTphLXBsYWNlaG9sZGVyLW9mLWl0");
+}
+
 TEST(Injection, FindsAPlaceholder) {
   constexpr std::string_view kPlaceholder = "a-placeholder-of-it";
   EXPECT_TRUE(has_placeholder(request({{"X", "<a-placeholder-of-it>"}}), kPlaceholder));
