@@ -1,0 +1,121 @@
+"""Floods from within a box, and from servers that it may reach, to use up the memory, the descriptors and the turns of its proxy."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import hostile_origin
+from boxes import skiff  # noqa: F401
+from box_secrets import get, origin, say  # noqa: F401
+from egressing import PROBE, outside, proxies, through  # noqa: F401
+from hostile import Hostile, hostile, place  # noqa: F401
+from waiting import until, until_still
+
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet"),
+              pytest.mark.parametrize("skiff", ["user"], indirect=True)]
+
+
+class Holder:
+    """The program held_open.py in the box: what it says of each kind."""
+
+    def __init__(self, skiff, *kinds):
+        skiff("cp", "-q", PROBE.with_name("held_open.py"), "box:/tmp/held_open.py")
+        self.process = skiff.start("exec", "-i", "box", "--", "python3", "/tmp/held_open.py", json.dumps(kinds), stdin=subprocess.PIPE)
+        lines = [self.process.stdout.readline() for _ in kinds]
+        assert all(lines), self.process.communicate(timeout=60)
+        self.said = [json.loads(line) for line in lines]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate(timeout=60)
+
+
+def memory_of(pid):
+    """Its memory in MiB: at present, and at most so far."""
+    with open(f"/proc/{pid}/status") as file:
+        kib = {line.split()[0]: int(line.split()[1]) for line in file if line.startswith(("VmRSS", "VmHWM"))}
+    return kib["VmRSS:"] / 1024, kib["VmHWM:"] / 1024
+
+
+def descriptors_of(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+@pytest.fixture
+def box(hostile):
+    hostile.skiff("network", "box", "-q", "--egress", f"+*.wild.example.com:{hostile_origin.HELLOS}", "--egress", "+pypi.org")
+    hostile.teach(endless=["HTTP/1.1 200 OK\r\n\r\n", {"again": "x" * 16384}])
+    return hostile
+
+
+def test_slow_readers_take_little_memory(box):
+    (pid,) = proxies(box.skiff)
+    agent = int(box.skiff.json("ps", "box")["details"]["pid"])
+    before = memory_of(pid)[0], memory_of(agent)[0]
+    with Holder(box.skiff, {"tunnels": 100, "to": f"one.wild.example.com:{hostile_origin.HELLOS}"},
+                {"requests": 100, "to": place(hostile_origin.ANSWERS), "path": "/endless"}) as holder:
+        assert holder.said == [100, 100]
+        until_still(lambda: round(memory_of(pid)[0]))
+        grown = memory_of(pid)[1] - before[0], memory_of(agent)[1] - before[1]
+        print(f"the proxy grew by {grown[0]:.1f} MiB, the agent by {grown[1]:.1f} MiB")
+        # 16 MiB of slow receivers, and less than 256 KiB beside them for each connection with two ends of TLS.
+        assert grown[0] < 16 + 25 and grown[1] < 32, grown
+        assert through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200
+    until(lambda: descriptors_of(pid) < 40)
+
+
+def test_halves_of_requests_keep_their_places_and_no_more(box):
+    """At the proxy's own socket, past the agent's count."""
+    (pid,) = proxies(box.skiff)
+    head = "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 15_000
+    before = descriptors_of(pid)
+    with Holder(box.skiff, {"halves": 400, "text": head}) as holder:
+        assert holder.said == [400 - 256]
+        assert before + 256 <= descriptors_of(pid) < before + 256 + 40
+        # The next one is refused with a reason. What is there already goes on.
+        assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "too_many_connections"
+        assert memory_of(pid)[1] < 64
+    until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200)
+
+
+def test_files_that_come_with_bytes_stay_nobodys(box):
+    (pid,) = proxies(box.skiff)
+    before = descriptors_of(pid)
+    with Holder(box.skiff, {"files": 40}) as holder:
+        assert holder.said == [405]
+    # Its log of refusals is one more.
+    until(lambda: descriptors_of(pid) <= before + 1)
+    assert through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200
+
+
+PIPELINED = """
+import socket, ssl, sys, threading
+to, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+one = socket.create_connection(("127.0.0.1", 3128), 60)
+request = f"GET http://{to}{path} HTTP/1.1\\r\\nHost: {to}\\r\\n\\r\\n".encode()
+threading.Thread(target=one.sendall, args=(request * count,), daemon=True).start()
+got = b""
+while got.count(b"HTTP/1.1 403") < 1 and (block := one.recv(65536)):
+    got += block
+print(got.count(b"HTTP/1.1 200"), got.count(b"X-Skiff-Egress: not_allowed"))
+"""
+
+
+def test_requests_in_a_row_end_with_the_first_that_is_refused(box):
+    box.skiff("network", "box", "-q", "--egress", "+http://files.example.com")
+    out = box.skiff("exec", "box", "--", "python3", "-c", PIPELINED, "evil.org", "/", "5000")[0]
+    assert out.split() == ["0", "1"]
+
+
+def test_rules_that_change_all_the_time_cut_what_they_forbid_and_lose_nothing(box):
+    """Changes by the operator while the box opens connections: none lives on that the last rules forbid."""
+    box.skiff("cp", "-q", PROBE, "box:/tmp/by_name.py")
+    stays = [box.skiff.start("exec", "box", "--", "python3", "/tmp/by_name.py", json.dumps([{"to": "pypi.org:443", "stay": True}] * 40)) for _ in range(2)]
+    for rule in ("-pypi.org", "+pypi.org", "-pypi.org", "+pypi.org", "-pypi.org"):
+        box.skiff("network", "box", "-q", "--egress", rule)
+    assert [one.wait(60) for one in stays] == [0, 0]
+    assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "not_allowed"

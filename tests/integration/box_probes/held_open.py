@@ -1,0 +1,82 @@
+"""Connections to the egress proxy of a box that are held open and never read: `python3 held_open.py JSON`, a list of kinds. It prints a
+line for each of them, what became of its connections, and holds these until its stdin ends.
+
+{"tunnels": COUNT, "to": "HOST:PORT"}: tunnels with a ClientHello. Prints how many have a first byte of an answer.
+{"requests": COUNT, "to": "HOST:PORT", "path": PATH}: the same with a request in the proxy's TLS.
+{"halves": COUNT, "text": TEXT}: connections to the proxy's own socket that say this and no more. Prints how many are refused.
+{"files": COUNT}: one that sends so many open files along with its bytes. Prints the answer's status."""
+
+import array
+import json
+import os
+import select
+import socket
+import ssl
+import sys
+
+HELD = []
+#: Bytes that a receiver takes before it is slow, whatever the kernel thinks.
+ROOM = 4096
+
+
+def tunnel(to):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
+    one.settimeout(30)
+    one.connect(("127.0.0.1", 3128))
+    one.sendall(f"CONNECT {to} HTTP/1.1\r\n\r\n".encode())
+    assert one.recv(len("HTTP/1.1 200 Connection established\r\n\r\n")).split()[1] == b"200"
+    HELD.append(one)
+    return one
+
+
+def tunnels(count, to):
+    context = ssl.create_default_context()
+    for _ in range(count):
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        try:
+            context.wrap_bio(incoming, outgoing, server_hostname=to.partition(":")[0]).do_handshake()
+        except ssl.SSLWantReadError:
+            tunnel(to).sendall(outgoing.read())
+    return sum(one.recv(1, socket.MSG_PEEK) != b"" for one in HELD[-count:])
+
+
+def requests(count, to, path):
+    context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+    for _ in range(count):
+        secure = context.wrap_socket(tunnel(to), server_hostname=to.partition(":")[0])
+        secure.sendall(f"GET {path} HTTP/1.1\r\nHost: {to}\r\n\r\n".encode())
+        HELD[-1] = secure
+    return sum(one.recv(1) != b"" for one in HELD[-count:])
+
+
+def to_proxy():
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(30)
+    one.connect("/.skiff/egress.sock")
+    HELD.append(one)
+    return one
+
+
+def halves(count, text):
+    for _ in range(count):
+        to_proxy().sendall(text.encode("latin-1"))
+    refused = 0
+    # Those that come too late are refused at once, and the others wait.
+    while refused < count - 256 and select.select(HELD[-count + refused:], [], [], 30)[0]:
+        refused = sum(bool(select.select([one], [], [], 0)[0]) for one in HELD[-count:])
+    return refused
+
+
+def files(count):
+    one = to_proxy()
+    for _ in range(count):
+        one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [one.fileno()] * 200))])
+    one.sendall(b" / HTTP/1.1\r\n\r\n")
+    return int(one.recv(64).split()[1])
+
+
+for wanted in json.loads(sys.argv[1]):
+    kind = next(iter(wanted))
+    print(json.dumps(globals()[kind](wanted.pop(kind), **wanted)), flush=True)
+sys.stdin.read()
