@@ -34,7 +34,7 @@ constexpr milliseconds kSilent{60'000};
 constexpr milliseconds kLinger{1'000};
 /// Most bytes of a refused client that are read after the answer, so that it reads the answer.
 constexpr std::size_t kDiscarded = 256 * 1024;
-/// Whoever owns a name writes its addresses: it does not send the proxy to more of them.
+/// The owner of a name writes its addresses: it does not send the proxy to more of them.
 constexpr std::size_t kTried = 8;
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 /// A fatal alert `unrecognized_name` (RFC 8446, 6).

@@ -104,6 +104,28 @@ def test_tls_asks_for_the_host_of_the_tunnel(box, outside):
     until(lambda: len(outside.seen()) == 2)
 
 
+def with_extension(message, kind, body):
+    """A ClientHello in one record, with a further extension at its end."""
+    more = kind.to_bytes(2, "big") + len(body).to_bytes(2, "big") + body
+    at = 5 + 4 + 2 + 32
+    at += 1 + message[at]
+    at += 2 + int.from_bytes(message[at:at + 2], "big")
+    at += 1 + message[at]
+    extensions = int.from_bytes(message[at:at + 2], "big") + len(more)
+    whole = message[9:at] + extensions.to_bytes(2, "big") + message[at + 2:] + more
+    return message[:3] + (len(whole) + 4).to_bytes(2, "big") + message[5:6] + len(whole).to_bytes(3, "big") + whole
+
+
+def test_an_encrypted_hello_is_judged_by_its_outer_name(box, outside):
+    """Browsers always send one, so it passes; another host inside of it cannot be seen (docs/egress.md)."""
+    inner = bytes.fromhex("0000010001ff0020") + bytes(32) + bytes.fromhex("0090") + bytes(144)
+    right, wrong, twice = through(box, *({"to": "pypi.org:443", "bytes": one.hex()} for one in (
+        with_extension(hello("pypi.org"), 0xFE0D, inner), with_extension(hello("evil.org"), 0xFE0D, inner),
+        with_extension(hello("pypi.org"), 0, b"\0\x0b\0\0\x08evil.org"))))
+    assert right["back"].startswith("1603") and wrong["back"] == twice["back"] == "15030100020270"
+    assert len(outside.seen()) == 1
+
+
 def test_other_requests_are_refused_by_name(box, outside):
     heads = {"TRACE / HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (405, "method_not_allowed"),
              "GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n": (403, "port_not_allowed"),
@@ -285,14 +307,15 @@ def attempt(family, kind, address, protocol=0):
         return 'refused'
 print(attempt(socket.AF_INET, socket.SOCK_STREAM, ('11.7.7.7', 443)), attempt(socket.AF_INET, socket.SOCK_DGRAM, ('11.7.7.7', 443)),
       attempt(socket.AF_INET6, socket.SOCK_STREAM, ('2606:4700::1', 443)), attempt(socket.AF_INET, socket.SOCK_DGRAM, ('127.0.0.54', 53), 17) and 'sent',
-      attempt(socket.AF_INET, socket.SOCK_RAW, ('11.7.7.7', 0), 1), attempt(socket.AF_INET, socket.SOCK_STREAM, ('169.254.169.254', 80)))
+      attempt(socket.AF_INET, socket.SOCK_RAW, ('11.7.7.7', 0), 1), attempt(socket.AF_PACKET, socket.SOCK_RAW, ('lo', 0)),
+      attempt(socket.AF_INET, socket.SOCK_DGRAM, ('11.7.7.7', 0), 1), attempt(socket.AF_INET, socket.SOCK_STREAM, ('169.254.169.254', 80)))
 try:
     socket.getaddrinfo('evil.org', 443)
     print('resolved')
 except OSError:
     print('unknown')
 """
-    assert box("exec", "box", "--", "python3", "-c", script)[0] == "refused refused refused sent refused refused\nunknown\n"
+    assert box("exec", "box", "--", "python3", "-c", script)[0] == "refused refused refused sent refused refused refused refused\nunknown\n"
     assert outside.asked() == [] and outside.seen() == []
 
 

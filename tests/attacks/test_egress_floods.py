@@ -9,7 +9,7 @@ import pytest
 import hostile_origin
 from boxes import skiff  # noqa: F401
 from box_secrets import get, origin, say  # noqa: F401
-from egressing import PROBE, outside, proxies, through  # noqa: F401
+from egressing import PROBE, log_of, outside, proxies, through  # noqa: F401
 from hostile import Hostile, hostile, place  # noqa: F401
 from waiting import until, until_still
 
@@ -68,18 +68,21 @@ def test_slow_readers_take_little_memory(box):
     until(lambda: descriptors_of(pid) < 40)
 
 
-def test_halves_of_requests_keep_their_places_and_no_more(box):
+def test_halves_of_requests_keep_their_places_for_a_while_and_no_more(box):
     """At the proxy's own socket, past the agent's count."""
     (pid,) = proxies(box.skiff)
     head = "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 15_000
     before = descriptors_of(pid)
-    with Holder(box.skiff, {"halves": 400, "text": head}) as holder:
-        assert holder.said == [400 - 256]
+    with Holder(box.skiff, {"hellos": 6, "to": "pypi.org:443"}, {"halves": 400, "text": head}) as holder:
+        assert holder.said == [6, 6 + 400 - 256]
         assert before + 256 <= descriptors_of(pid) < before + 256 + 40
         # The next one is refused with a reason. What is there already goes on.
         assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "too_many_connections"
         assert memory_of(pid)[1] < 64
-    until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200)
+        # They have ten seconds, and then their places are free.
+        until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200, 60, "the end of the halves", every=1)
+        codes = [one["code"] for one in log_of(box.skiff, "--denied")["items"]]
+        assert (codes.count("timeout"), codes.count("not_tls")) == (250, 6)
 
 
 def test_files_that_come_with_bytes_stay_nobodys(box):
@@ -115,6 +118,7 @@ def test_rules_that_change_all_the_time_cut_what_they_forbid_and_lose_nothing(bo
     """Changes by the operator while the box opens connections: none lives on that the last rules forbid."""
     box.skiff("cp", "-q", PROBE, "box:/tmp/by_name.py")
     stays = [box.skiff.start("exec", "box", "--", "python3", "/tmp/by_name.py", json.dumps([{"to": "pypi.org:443", "stay": True}] * 40)) for _ in range(2)]
+    assert [one.stdout.readline() for one in stays] == [b"pypi.org 443 hello\n"] * 2
     for rule in ("-pypi.org", "+pypi.org", "-pypi.org", "+pypi.org", "-pypi.org"):
         box.skiff("network", "box", "-q", "--egress", rule)
     assert [one.wait(60) for one in stays] == [0, 0]

@@ -92,7 +92,7 @@ def test_answers_that_are_none_are_refused_and_not_quoted(hostile):
 
 
 def test_lengths_that_lie_pass_nothing_on(hostile):
-    """What is behind an answer is no other answer, and one that is too short is seen to be."""
+    """Bytes behind an answer are not passed on, and one that is too short is seen to be."""
     chunked = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
     second = f"{HEAD}X-Second: {{token}}\r\nContent-Length: 3\r\n\r\nbad"
     found = hostile.ask(
@@ -114,7 +114,7 @@ def test_lengths_that_lie_pass_nothing_on(hostile):
 
 
 def test_an_answer_without_an_end_is_passed_on_as_it_comes(hostile):
-    """Server-sent events: what is no secret does not wait for more, and the end of the client is that of the answer."""
+    """Server-sent events: other bytes do not wait for more of them, and the end of the client is that of the answer."""
     hostile.teach(events=[f"{HEAD}Content-Type: text/event-stream\r\n\r\ndata: begin\n\n", {"again": "data: {token}\n\n"}])
     script = ("import sys; sys.path.insert(0, '/tmp'); import urllib.request as u; got = u.urlopen(sys.argv[1]); "
               "print(got.readline().decode(), got.readline() and '', got.read(500).decode())")

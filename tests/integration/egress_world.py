@@ -14,13 +14,15 @@ import subprocess
 import sys
 import threading
 
+import hostile_names
 import laptop
 
 SERVER = "127.0.0.54"
 FAR, PRIVATE = laptop.FAR, "10.1.2.3"
 PORTS = (443, 8443)
 HTTP = 80
-#: The names that the server knows; all below wild.example.com has the address FAR.
+#: The names that the server knows; all below wild.example.com has the address FAR, and for those below hostile.example.com
+#: it answers as hostile_names.py says.
 NAMES = {"pypi.org": [FAR], "files.example.com": [FAR], "example.com": [FAR], "inner.example.com": [PRIVATE], "evil.org": [FAR],
          "git.example.com": [FAR],
          "both.example.com": [FAR, PRIVATE], "metadata.example.com": ["169.254.169.254"], "own.example.com": [laptop.OWN],
@@ -96,6 +98,9 @@ def serve_names(table, log, address=SERVER):
         name, kind, question = name_in(query)
         with open(log, "a") as file:
             file.write(name + "\n")
+        if name.endswith(".hostile.example.com"):
+            server.sendto(hostile_names.answer(name.split(".")[0], kind, query, question), peer)
+            continue
         addresses = [laptop.FAR] if name.endswith(".wild.example.com") else known.get(name)
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
         records = [socket.inet_pton(family, one) for one in addresses or [] if family and (":" in one) == (kind == 28)]

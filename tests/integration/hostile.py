@@ -28,7 +28,7 @@ class Hostile:
             (self.origin.directory / "answers" / name).write_text(json.dumps([pieces] if isinstance(pieces, str) else pieces))
 
     def ask(self, **answers):
-        """What the box gets for each of these answers, by name."""
+        """The text that the box gets for each of these answers, by name."""
         self.teach(**answers)
         return dict(zip(answers, say(self.skiff, *(get(f"/{name}", host=ANSWERS) for name in answers), to=ANSWERS)))
 

@@ -2,6 +2,7 @@
 line for each of them, what became of its connections, and holds these until its stdin ends.
 
 {"tunnels": COUNT, "to": "HOST:PORT"}: tunnels with a ClientHello. Prints how many have a first byte of an answer.
+{"hellos": COUNT, "to": "HOST:PORT"}: tunnels with the first bytes of a ClientHello.
 {"requests": COUNT, "to": "HOST:PORT", "path": PATH}: the same with a request in the proxy's TLS.
 {"halves": COUNT, "text": TEXT}: connections to the proxy's own socket that say this and no more. Prints how many are refused.
 {"files": COUNT}: one that sends so many open files along with its bytes. Prints the answer's status."""
@@ -9,7 +10,6 @@ line for each of them, what became of its connections, and holds these until its
 import array
 import json
 import os
-import select
 import socket
 import ssl
 import sys
@@ -41,6 +41,12 @@ def tunnels(count, to):
     return sum(one.recv(1, socket.MSG_PEEK) != b"" for one in HELD[-count:])
 
 
+def hellos(count, to):
+    for _ in range(count):
+        tunnel(to).sendall(b"\x16\x03\x01")
+    return count
+
+
 def requests(count, to, path):
     context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
     for _ in range(count):
@@ -61,11 +67,8 @@ def to_proxy():
 def halves(count, text):
     for _ in range(count):
         to_proxy().sendall(text.encode("latin-1"))
-    refused = 0
-    # Those that come too late are refused at once, and the others wait.
-    while refused < count - 256 and select.select(HELD[-count + refused:], [], [], 30)[0]:
-        refused = sum(bool(select.select([one], [], [], 0)[0]) for one in HELD[-count:])
-    return refused
+    # The last ones are refused at once, and the others wait.
+    return sum(b"too_many_connections" in one.recv(4096) for one in HELD[256:])
 
 
 def files(count):

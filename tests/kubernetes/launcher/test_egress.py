@@ -138,6 +138,9 @@ def test_a_credential_is_good_for_its_own_pod_alone(skiff):
     assert "wrong_credential" in ask_as(skiff, "box", others)
     assert "wrong_credential" in ask_as(skiff, "other", mine)
     assert "no_credential" in ask_as(skiff, "box", "")
+    # Neither reaches the other, whose agent listens there.
+    port = skiff.pod("other")["spec"]["containers"][0]["ports"][0]["containerPort"]
+    assert skiff.reaches(f"{skiff.pod('other')['status']['podIP']}:{port}") == [False, False]
     assert token_of(skiff.pod("box")) not in skiff("exec", "box", "--", "sh", "-c", "cat /proc/*/environ /proc/*/cmdline 2>/dev/null; env")[0]
 
 

@@ -180,6 +180,80 @@ CO_TEST(ClusterProxy, CutsWhatTheNewAnnotationDoesNotAllow, Proxied& on) {
   EXPECT_EQ(co_await on.tried(mine + kConnect), "503 no_policy") << "more than 16 KiB";
 }
 
+/// Annotations of whoever may write Pods.
+CO_TEST(ClusterProxy, ReadsNoRulesIntoAHostileAnnotation, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  auto thousands = nlohmann::json::array();
+  for (int i = 0; i < 10'000; ++i) thousands.push_back("n" + std::to_string(i) + ".org");
+  auto short_ones = nlohmann::json::array();
+  for (int i = 0; i < 1'500; ++i) short_ones.push_back("a" + std::to_string(i) + ".b");
+  const std::vector<std::string> hostile{thousands.dump(),
+                                         short_ones.dump(),
+                                         std::string(16'000, '['),
+                                         std::string(8'000, '[') + std::string(8'000, ']'),
+                                         R"({"allow":["pypi.org"]})",
+                                         R"("pypi.org")",
+                                         "null",
+                                         "0",
+                                         "1e999",
+                                         R"(["pypi.org",])",
+                                         R"(["pypi.org"] ["evil.org"])",
+                                         R"(["pypi.org", null])",
+                                         R"([["pypi.org"]])",
+                                         "[\"pypi.org\xFF\"]",
+                                         "\xEF\xBB\xBF[\"pypi.org\", 1]",
+                                         R"(["pypi.org\r\nX: y"])",
+                                         R"(["pypi.org\u0000"])",
+                                         R"(["pypi\u3002org"])",
+                                         R"(["\u0070ypi.org", "b\u00fccher.org"])",
+                                         R"(["pypi.org:443:443"])",
+                                         R"(["pypi.org", "*."])",
+                                         R"(["pypi.org", "*.org"])",
+                                         R"(["pypi.org", "**.example.org"])",
+                                         R"(["pypi.org", "10.0.0.1"])",
+                                         R"(["pypi.org", "@pypi"])",
+                                         R"(["pypi.org", ""])",
+                                         "[\"pypi.org\"]" + std::string(20'000, ' ')};
+  for (const std::string& rules : hostile) {
+    on.proxy->put(Proxied::pod("one", rules));
+    EXPECT_EQ(co_await on.tried(mine + kConnect), "503 no_policy") << rules.substr(0, 100);
+  }
+  // A rule that comes twice, or in another form, is one rule.
+  on.proxy->put(Proxied::pod("one", R"(["\u0070ypi.org", "PyPI.org.", "pypi.org:443", "pypi.org"])"));
+  EXPECT_EQ(co_await on.tried(mine + kConnect), "200");
+}
+
+CO_TEST(ClusterProxy, SendsNoSecretWhereAnAnnotationSays, Proxied& on) {
+  const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
+  on.proxy->secrets().put(fakes::kept_secret("token", {"git.example.com"}));
+  auto pod = Proxied::pod("one", R"(["pypi.org"])");
+  std::string many = "{";
+  for (int i = 0; i < 17; ++i) many += (i == 0 ? "\"s" : ",\"s") + std::to_string(i) + "\":[]";
+  // Of each of them no byte goes to the server: either nothing is judged by such a text, or there is no such secret.
+  const std::vector<std::pair<std::string, std::string>> hostile{
+      {R"({"token": ["pypi.org"]})", "503 secret_missing"},
+      {R"({"token": ["pypi.org"], "token": ["pypi.org:443"]})", "503 secret_missing"},
+      {R"({"other-team/token": ["pypi.org"]})", "503 secret_missing"},
+      {R"({"../other-team-egress/skiff-secret.token": ["pypi.org"]})", "503 secret_missing"},
+      {R"({"": ["pypi.org"]})", "503 secret_missing"},
+      {R"({"token\u0000": ["pypi.org"]})", "503 secret_missing"},
+      {R"({"token": ["pypi.org"], "second": ["pypi.org"]})", "503 no_policy"},
+      {R"({"token": "pypi.org"})", "503 no_policy"},
+      {R"({"token": [1]})", "503 no_policy"},
+      {R"({"token": ["*.org:443:1"]})", "503 no_policy"},
+      {R"(["token"])", "503 no_policy"},
+      {R"({"token": ["pypi.org"])", "503 no_policy"},
+      {std::string(16'000, '{'), "503 no_policy"},
+      {many + "}", "503 no_policy"},
+      {R"({"token": ["pypi.org"]})" + std::string(20'000, ' '), "503 no_policy"}};
+  for (const auto& [annotation, answer] : hostile) {
+    pod.json["metadata"]["annotations"]["skiff.dev/egress-secrets"] = annotation;
+    on.proxy->put(pod);
+    EXPECT_EQ(co_await on.tried(mine + kConnect), answer) << annotation.substr(0, 100);
+  }
+  EXPECT_TRUE(on.arrived.empty());
+}
+
 CO_TEST(ClusterProxy, EndsTheTlsOfAHostWithASecretOrRefusesIt, Proxied& on) {
   const std::string mine = "SKIFF-EGRESS/1 " + on.token("one") + "\r\n";
   auto pod = Proxied::pod("one", R"(["pypi.org"])");

@@ -1,6 +1,14 @@
 #include "container/egress/terminate/authority.hpp"
 
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+
 #include <gtest/gtest.h>
+
+#include "base/unique_fd.hpp"
+#include "protocol/net/tls.hpp"
 
 namespace skiff::container::egress {
 namespace {
@@ -20,6 +28,31 @@ TEST(Authority, SignsForItsHostsAlone) {
 
 TEST(Authority, IsAnotherOneForEachSandbox) {
   EXPECT_NE((*Authority::create({"a.org"}))->pem(), (*Authority::create({"a.org"}))->pem());
+}
+
+/// Whether a client that trusts this authority takes a server's context for that host.
+bool is_trusted(const std::string& ca_pem, protocol::TlsContext& server, const std::string& host) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const std::array sockets{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+  const auto trusting = protocol::TlsContext::client({.ca_pem = ca_pem}).value();
+  const auto client = trusting->session(sockets[0].get(), host).value();
+  const auto other = server.session(sockets[1].get(), {}).value();
+  using Kind = protocol::IoStep::Kind;
+  for (;;) {
+    const Kind ours = client->handshake().kind;
+    if (ours == Kind::done || ours == Kind::failed) return ours == Kind::done;
+    (void)other->handshake();
+  }
+}
+
+TEST(Authority, AThiefOfItsKeySignsForItsHostsAlone) {
+  const auto made = *Authority::create({"a.org"});
+  const auto stolen = *Authority::load(made->pem(), made->key_pem(), {"a.org", "evil.org", "sub.evil.org"});
+  EXPECT_TRUE(is_trusted(made->pem(), **stolen->server("a.org"), "a.org"));
+  EXPECT_FALSE(is_trusted(made->pem(), **stolen->server("evil.org"), "evil.org"));
+  EXPECT_FALSE(is_trusted(made->pem(), **stolen->server("sub.evil.org"), "sub.evil.org"));
+  EXPECT_FALSE(is_trusted(made->pem(), **stolen->server("a.org"), "b.org"));
 }
 
 TEST(Authority, IsLoadedWithItsKey) {
