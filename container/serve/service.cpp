@@ -32,6 +32,8 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenSweeps{15};
 constexpr std::size_t kLogsAtOnce = 4;
+/// Each of them watches a directory, and Linux allows a user 128 of such watches.
+constexpr std::size_t kMostNetworkLogs = 64;
 constexpr unsigned kServerError = 500;
 constexpr std::string_view kOtherMethod = "_OTHER";
 
@@ -135,6 +137,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       followers_{&fleet_, &bring_ups_},
       lists_{executor, &fleet_, [](const Sandbox& one) { return protocol::to_json(own::view_of(one)); }},
       log_turns_{executor, kLogsAtOnce},
+      network_logs_{kMostNetworkLogs},
       authorizer_{executor, &fleet_, &keys_, options_.kept},
       gateway_{executor, authorizer_, gateway_options(options_)},
       until_next_sweep_{executor} {

@@ -11,6 +11,7 @@
 #include "base/async/timer.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/shares.hpp"
 #include "container/serve/audit.hpp"
 #include "container/serve/authorizer.hpp"
 #include "container/serve/fleet/bring_ups.hpp"
@@ -81,6 +82,7 @@ class Service {
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Authorizer& authorizer() noexcept { return authorizer_; }
   [[nodiscard]] FairSemaphore& log_turns() noexcept { return log_turns_; }
+  [[nodiscard]] Shares& network_logs() noexcept { return network_logs_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
@@ -101,6 +103,7 @@ class Service {
   Followers followers_;
   ListFeeds lists_;
   FairSemaphore log_turns_;  ///< turns of tenants to read logs, which may be megabytes
+  Shares network_logs_;      ///< streams of tenants
   Authorizer authorizer_;
   Gateway gateway_;
   Stats stats_;

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BOX, NAMES, SECRETS, SERVERS, FLOODS, ANSWERS = (
-    f"attacks/test_egress{one}.py:test_" for one in ("", "_names", "_secrets", "_servers", "_floods", "_resolution"))
-AT_WORK, FENCE, USE = "integration/test_box_egress.py:test_", "integration/test_egress_fence.py:test_", "integration/test_box_secrets.py:test_"
-NODE, NODE_SECRETS = "kubernetes/launcher/test_egress.py:test_", "kubernetes/launcher/test_egress_secrets.py:test_"
-PODS, SEEN = "container/egress/cluster/cluster_proxy_test.cpp:", "container/egress/cluster/seen_pods_test.cpp:"
-OBJECTS, HELLO = "container/cluster/egress/objects_test.cpp:", "protocol/net/client_hello_test.cpp:"
+    f"tests/attacks/test_egress{one}.py:test_" for one in ("", "_names", "_secrets", "_servers", "_floods", "_resolution"))
+AT_WORK, FENCE, USE = "tests/integration/test_box_egress.py:test_", "tests/integration/test_egress_fence.py:test_", "tests/integration/test_box_secrets.py:test_"
+NODE, NODE_SECRETS = "tests/kubernetes/launcher/test_egress.py:test_", "tests/kubernetes/launcher/test_egress_secrets.py:test_"
+PODS, SEEN = "tests/container/egress/cluster/cluster_proxy_test.cpp:", "tests/container/egress/cluster/seen_pods_test.cpp:"
+OBJECTS, HELLO = "tests/container/cluster/egress/objects_test.cpp:", "tests/protocol/net/client_hello_test.cpp:"
 
 ATTACKS = {
     "a direct connection to an allowed server, by IPv6, by UDP": [BOX + "there_is_no_way_past_the_proxy", NODE + "a_sandbox_reaches_the_names_and_nothing_else"],
-    "raw sockets, packet sockets, ICMP": [BOX + "there_is_no_way_past_the_proxy", "integration/test_box_escapes.py:test_nothing_is_reached"],
+    "raw sockets, packet sockets, ICMP": [BOX + "there_is_no_way_past_the_proxy", "tests/integration/test_box_escapes.py:test_nothing_is_reached"],
     "name servers inside and outside": [BOX + "there_is_no_way_past_the_proxy", NAMES + "messages_that_are_none_are_refused_or_ignored", NODE + "a_sandbox_reaches_the_names_and_nothing_else"],
     "messages in names below a wildcard": [BOX + "messages_in_names_below_a_wildcard_are_few", NAMES + "messages_in_names_below_a_wildcard_are_few"],
     "metadata, API server, kubelet, another sandbox, the canary": [
@@ -24,20 +24,20 @@ ATTACKS = {
         NODE + "a_credential_is_good_for_its_own_pod_alone"],
     "before the fence is up": [FENCE + "commands_wait_until_the_network_is_closed", FENCE + "no_name_is_known_before_the_network_is_closed",
                                NODE + "nothing_passes_before_the_fence_or_after_the_end"],
-    "after the end of the Pod": [PODS + "CutsAllOfAPodThatLeaves", "container/drivers/pods/egress/egress_test.cpp:TheEndOfItsProcessesComesBeforeTheEndOfItsPod",
+    "after the end of the Pod": [PODS + "CutsAllOfAPodThatLeaves", "tests/container/drivers/pods/egress/egress_test.cpp:TheEndOfItsProcessesComesBeforeTheEndOfItsPod",
                                  NODE + "nothing_passes_before_the_fence_or_after_the_end"],
     "no credential, a wrong one, another's": [PODS + "ServesASandboxByItsAddressAndItsToken", NODE + "a_credential_is_good_for_its_own_pod_alone"],
     "an address that is used again": [PODS + "ServesNobodyWhoseAddressIsInDoubt", PODS + "ATokenCountsNoLongerThanWhatGaveIt"],
     "a Pod in the network of its node": [SEEN + "IsServedInItsOwnNetworkAndUntilItsEndAlone", PODS + "ServesNobodyWhoseAddressIsInDoubt"],
-    "names with userinfo, fragments, paths, escapes, controls, empty labels": [BOX + "names_have_one_form", "container/egress/host_name_test.cpp:IsNothingElse"],
-    "names in capitals and with a dot at their end": [AT_WORK + "a_box_reaches_what_it_may_by_name", "container/egress/host_name_test.cpp:HasOneForm"],
+    "names with userinfo, fragments, paths, escapes, controls, empty labels": [BOX + "names_have_one_form", "tests/container/egress/host_name_test.cpp:IsNothingElse"],
+    "names in capitals and with a dot at their end": [AT_WORK + "a_box_reaches_what_it_may_by_name", "tests/container/egress/host_name_test.cpp:HasOneForm"],
     "names of Unicode": [BOX + "names_have_one_form"],
-    "addresses as names, in all their forms": [BOX + "names_have_one_form", "container/egress/host_name_test.cpp:IsNoAddressInAnyForm"],
-    "names beside a wildcard": [BOX + "wildcards_end_at_a_label", "container/egress/policy_test.cpp:NamesAllBelowAName"],
-    "localhost, services, the proxy itself": [BOX + "wildcards_end_at_a_label", BOX + "all_addresses_must_be_public", "container/net/public_address_test.cpp:IsNotOneOfThisMachine"],
+    "addresses as names, in all their forms": [BOX + "names_have_one_form", "tests/container/egress/host_name_test.cpp:IsNoAddressInAnyForm"],
+    "names beside a wildcard": [BOX + "wildcards_end_at_a_label", "tests/container/egress/policy_test.cpp:NamesAllBelowAName"],
+    "localhost, services, the proxy itself": [BOX + "wildcards_end_at_a_label", BOX + "all_addresses_must_be_public", "tests/container/net/public_address_test.cpp:IsNotOneOfThisMachine"],
     "an allowed name with another port": [BOX + "wildcards_end_at_a_label", BOX + "names_have_one_form"],
     "a name with private addresses, and one that turns inwards": [BOX + "all_addresses_must_be_public", ANSWERS + "a_name_that_turns_inwards_is_judged_at_each_connection",
-                                                                  "container/net/public_address_test.cpp:IsNotSpecial"],
+                                                                  "tests/container/net/public_address_test.cpp:IsNotSpecial"],
     "search domains": [BOX + "all_addresses_must_be_public"],
     "an alias of an inner name": [ANSWERS + "an_address_counts_and_no_alias"],
     "TLS for another host, for none, for two, in tiny records": [BOX + "tls_asks_for_the_host_of_the_tunnel", BOX + "an_encrypted_hello_is_judged_by_its_outer_name",
@@ -47,10 +47,10 @@ ATTACKS = {
     "an encrypted hello": [BOX + "an_encrypted_hello_is_judged_by_its_outer_name"],
     "another host in TLS that the proxy ends": [SECRETS + "requests_that_are_refused"],
     "requests that two readers read differently": [BOX + "what_two_readers_could_read_differently_ends_the_connection", NAMES + "requests_in_a_tunnel_are_framed_anew",
-                                                   SECRETS + "requests_that_are_refused", "container/egress/plain_http_test.cpp:RefusesWhatTwoReadersCouldReadDifferently"],
+                                                   SECRETS + "requests_that_are_refused", "tests/container/egress/plain_http_test.cpp:RefusesWhatTwoReadersCouldReadDifferently"],
     "HTTP/2": [SECRETS + "protocols_and_the_certificate", SECRETS + "what_the_client_sends_beside_the_secret"],
     "paths that servers read in different ways": [SECRETS + "a_secret_for_some_requests_is_used_for_no_other",
-                                                  "container/egress/terminate/request_rule_test.cpp:APathThatServersReadInDifferentWaysIsNotClear"],
+                                                  "tests/container/egress/terminate/request_rule_test.cpp:APathThatServersReadInDifferentWaysIsNotClear"],
     "another method in a field": [SECRETS + "a_secret_for_some_requests_is_used_for_no_other"],
     "TRACE": [SECRETS + "requests_that_are_refused", BOX + "other_requests_are_refused_by_name"],
     "WebSockets": [SECRETS + "a_web_socket_passes_only_if_the_secret_is_for_it"],
@@ -67,8 +67,8 @@ ATTACKS = {
                                                         FLOODS + "halves_of_requests_keep_their_places_for_a_while_and_no_more"],
     "many slow readers and many halves": [FLOODS + "slow_readers_take_little_memory", FLOODS + "halves_of_requests_keep_their_places_for_a_while_and_no_more",
                                           PODS + "BoundsThoseWhoSayNothing"],
-    "names without number": [SERVERS + "names_without_number_get_no_certificates", "container/egress/terminate/authority_test.cpp:SignsForItsHostsAlone"],
-    "a stolen key of the authority": ["container/egress/terminate/authority_test.cpp:AThiefOfItsKeySignsForItsHostsAlone", SECRETS + "protocols_and_the_certificate",
+    "names without number": [SERVERS + "names_without_number_get_no_certificates", "tests/container/egress/terminate/authority_test.cpp:SignsForItsHostsAlone"],
+    "a stolen key of the authority": ["tests/container/egress/terminate/authority_test.cpp:AThiefOfItsKeySignsForItsHostsAlone", SECRETS + "protocols_and_the_certificate",
                                       NODE_SECRETS + "a_secret_is_changed_removed_and_made_anew"],
     "other rules while a request runs": [AT_WORK + "a_new_policy_holds_at_once", BOX + "a_new_policy_cuts_a_request_without_an_answer", NODE + "a_policy_is_replaced_and_cuts_what_it_forbids"],
     "broken rules": [BOX + "a_broken_policy_keeps_the_old_one", PODS + "CutsWhatTheNewAnnotationDoesNotAllow"],

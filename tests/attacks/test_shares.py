@@ -44,6 +44,7 @@ ROWS = {
     "sign-ins at the console": [HERE + "test_serve_console.py:test_guesses_of_one_address_leave_room_for_another",
                                 "tests/container/console/session_door_test.cpp:LeavesRoomBesideASourceThatTriesKeys"],
     "logs": ["tests/base/async/fair_semaphore_test.cpp:GivesOneHolderOnePermitAtATime"],
+    "network logs": [HERE + "test_serve_network.py:test_readers_without_number_leave_the_logs_of_others_alone"],
 }
 
 # The objects and constants of the code that limit something, and the row they belong to.
@@ -91,10 +92,14 @@ LIMITS = {
     "container/serve/authorizer.hpp:kMostWaiting": "signatures",
     "container/serve/service.hpp:log_turns_": "logs",
     "container/serve/service.cpp:kLogsAtOnce": "logs",
+    "container/egress/room.hpp:held": "received bytes",
+    "container/serve/service.hpp:network_logs_": "network logs",
+    "container/serve/service.cpp:kMostNetworkLogs": "network logs",
 }
 
 ONE_REQUEST = "of one request, message or command"
 ONE_CLIENT = "of one connection or client"
+ONE_SANDBOX = "of one sandbox, whose commands are one party"
 TURN = "a turn, after which others have theirs"
 MOMENT = "what is over in a moment, in the order of its coming"
 CACHE = "a cache: who finds no place asks again"
@@ -109,6 +114,7 @@ NOT_SHARED = {
     "base/async/fair_semaphore.hpp:all_": "the inside of a FairTurnstile",
     "protocol/net/listener.cpp:kAcceptsAtOnce": TURN,
     "protocol/net/tunnel.cpp:kCarriedAtOnce": TURN,
+    "protocol/net/tls.cpp:kTakenAtOnce": TURN,
     "protocol/http/server/connection.cpp:kPipelinedAtOnce": TURN,
     "protocol/http/server/relay.cpp:kRelayedAtOnce": TURN,
     "container/serve/fleet/followers.cpp:kLookAtOnce": TURN,
@@ -139,6 +145,19 @@ NOT_SHARED = {
     "protocol/net/client_hello.hpp:kMostBytes": ONE_CLIENT,
     "protocol/net/tls.cpp:kMostKept": "servers of a context, which its owner names; one that has no room is verified each time",
     "container/serve/api/network_log.cpp:kMostWaiting": ONE_CLIENT,
+    "container/egress/judge.hpp:kMostOfHead": ONE_REQUEST,
+    "container/egress/judge.hpp:kMostOfTarget": ONE_REQUEST,
+    "container/egress/names/port_question.hpp:kMostPortsOfHost": ONE_REQUEST,
+    "container/egress/plain_http.cpp:slots": ONE_CLIENT,
+    "container/egress/terminate/serve_terminated.cpp:slots": ONE_CLIENT,
+    "container/egress/policy.hpp:kMostRules": ONE_SANDBOX,
+    "container/egress/names/wildcard_names.hpp:kMost": ONE_SANDBOX,
+    "container/egress/audit.hpp:kMost": ONE_SANDBOX,
+    "container/egress/terminate/secret_hosts.hpp:kMost": ONE_SANDBOX,
+    "container/egress/cluster/pod_audit.hpp:kMost": "lines of one Pod, or of all strangers: what has no line is counted",
+    "container/egress/terminate/secret.hpp:kMost": "secrets, which operators make",
+    "container/egress/terminate/secret.cpp:kMostHosts": "of one secret",
+    "container/egress/terminate/secret.cpp:kMostRequests": "of one secret",
 }
 # Directories in which a constant of such a name is of one request, unless it is named above.
 OF_REQUESTS = ("protocol/http/chunked", "protocol/http/client", "protocol/http/server/connection.cpp:kMostEmptyLines",
@@ -155,7 +174,7 @@ KINDS = "Shares|ReceiveBudget|HeldAnswers|LargeBlocks|Semaphore|FairSemaphore|Co
 OBJECT = re.compile(rf"^ +(?:static |const |mutable |protocol::|skiff::|sessions::)*(?:{KINDS}) (\w+)\s*(?:\{{[^;]*\}})?;", re.M)
 CONSTANT = re.compile(r"constexpr [\w:<> ]+ (k(?:Most|AtOnce)\w*|k\w*AtOnce|kTransfers|kChannels)\b")
 SERVERS = ("protocol/net", "protocol/http", "protocol/http2", "protocol/websocket", "protocol/grpc", "protocol/service", "runtime",
-           "container/serve", "container/console", "base")
+           "container/serve", "container/console", "container/egress", "base")
 
 
 def limits_in_the_code():

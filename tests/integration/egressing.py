@@ -31,10 +31,10 @@ def proxies(skiff):
     return [pid for pid in proc.pids() if f"egress serve {skiff.sandboxes}/" in proc.command_line(pid)]
 
 
-def through(skiff, *attempts):
+def through(skiff, *attempts, name="box"):
     """The result of each attempt: see box_probes/by_name.py."""
-    skiff("cp", "-q", PROBE, "box:/tmp/by_name.py")
-    return json.loads(skiff("exec", "box", "--", "python3", "/tmp/by_name.py", json.dumps(attempts))[0])
+    skiff("cp", "-q", PROBE, f"{name}:/tmp/by_name.py")
+    return json.loads(skiff("exec", name, "--", "python3", "/tmp/by_name.py", json.dumps(attempts))[0])
 
 
 def log_of(skiff, *flags):

@@ -19,6 +19,11 @@ Result<std::unique_ptr<Authority>> authority_of(const EgressSecret& one) {
 }  // namespace
 
 void SeenSecrets::put(const kube::Object& secret) {
+  // `skiff secret set` makes no more; others may have made them.
+  if (seen_.size() >= SecretStore::kMost && !seen_.contains(secret.name())) {
+    log::warning("there are too many secrets: this one is not used", {{"secret", secret.name()}});
+    return;
+  }
   auto read = read_egress_secret(secret);
   auto authority = read ? authority_of(*read) : std::unexpected{read.error()};
   if (!authority) {

@@ -12,6 +12,7 @@
 #include "base/async/beside.hpp"
 #include "base/async/deadline.hpp"
 #include "base/async/event.hpp"
+#include "base/shares.hpp"
 #include "container/egress/audit.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/api/reader_right.hpp"
@@ -115,6 +116,12 @@ class FollowedLog {
 Task<Result<HttpResponse>> stream_network_log(Call* call) {
   // A sandbox without one is refused before the answer begins.
   SKIFF_CO_TRY_VOID(co_await call->service.fleet().set_egress(call->key.tenant, call->id(), {}));
+  Shares& streams = call->service.network_logs();
+  if (!streams.leaves_room(call->key.tenant)) {
+    co_return fail(Errc::resource_exhausted,
+                   "your tenant reads as many network logs at the same time as this server allows: close one of them");
+  }
+  const Shares::Part place{streams, call->key.tenant};
   FollowedLog stream{co_await boost::asio::this_coro::executor, call};
   SKIFF_CO_TRY_VOID(co_await run_beside(FollowedLog::watch(&stream),
                                         run_beside(FollowedLog::follow(&stream), FollowedLog::run(&stream))));

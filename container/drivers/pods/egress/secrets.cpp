@@ -105,6 +105,18 @@ Result<> add_trust(EgressTrust* trust, egress::SecretHosts* hosts, json* annotat
   return {};
 }
 
+/// The proxies keep all secrets of the namespace in their memory.
+Task<Result<>> need_room(Cluster* cluster) {
+  SKIFF_CO_TRY(const auto all,
+               co_await cluster->client().list(kube::kSecrets, egress_namespace(cluster->namespace_name()),
+                                               {.label_selector = egress_secret_selector()}));
+  if (all.items.size() < egress::SecretStore::kMost) co_return Result<>{};
+  co_return fail(Errc::resource_exhausted,
+                 "there are " + std::to_string(egress::SecretStore::kMost) +
+                     " secrets already in this namespace: skiff secret rm removes one",
+                 "NAME");
+}
+
 }  // namespace
 
 Task<Result<>> set_egress_secret(Cluster* cluster, egress::Secret secret) {
@@ -113,6 +125,7 @@ Task<Result<>> set_egress_secret(Cluster* cluster, egress::Secret secret) {
   for (int tries = 0; tries < kMostSecretWrites; ++tries) {
     const auto found = co_await read_kept(cluster, wanted.secret.name);
     if (!found && !found.error().not_found()) co_return std::unexpected{found.error().error};
+    if (!found) SKIFF_CO_TRY_VOID(co_await need_room(cluster));
     const auto old = found ? read_egress_secret(*found) : std::unexpected{Error{}};
     if (old && can_stay(*old, wanted.secret)) {
       wanted.ca_pem = old->ca_pem;

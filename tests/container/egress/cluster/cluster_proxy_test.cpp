@@ -229,7 +229,7 @@ CO_TEST(ClusterProxy, SendsNoSecretWhereAnAnnotationSays, Proxied& on) {
   auto pod = Proxied::pod("one", R"(["pypi.org"])");
   std::string many = "{";
   for (int i = 0; i < 17; ++i) many += (i == 0 ? "\"s" : ",\"s") + std::to_string(i) + "\":[]";
-  // Of each of them no byte goes to the server: either nothing is judged by such a text, or there is no such secret.
+  // No byte goes to the server: either nothing is judged by such a text, or there is no such secret.
   const std::vector<std::pair<std::string, std::string>> hostile{
       {R"({"token": ["pypi.org"]})", "503 secret_missing"},
       {R"({"token": ["pypi.org"], "token": ["pypi.org:443"]})", "503 secret_missing"},

@@ -38,6 +38,23 @@ TEST(SeenSecrets, KeepTheirCertificatesAsLongAsTheirAuthority) {
   EXPECT_NE(seen.server("github", kSeenHost).value(), first);
 }
 
+TEST(SeenSecrets, AreSoManyAtMost) {
+  SeenSecrets seen;
+  EgressSecret one = read_egress_secret(kept_secret("n0", {"github.com"})).value();
+  for (std::size_t i = 0; i <= SecretStore::kMost; ++i) {
+    one.secret.name = "n" + std::to_string(i);
+    seen.put(egress_secret_object(one, "team-a"));
+  }
+  EXPECT_EQ(seen.size(), SecretStore::kMost);
+  EXPECT_FALSE(seen.secret("n" + std::to_string(SecretStore::kMost), kSeenHost));
+  // A known one takes a new value, and an erased one makes room.
+  seen.put(kept_secret("n7", {"github.com"}));
+  EXPECT_TRUE(seen.secret("n7", kSeenHost));
+  seen.erase("skiff-secret.n8");
+  seen.put(kept_secret("other", {"github.com"}));
+  EXPECT_TRUE(seen.secret("other", kSeenHost));
+}
+
 TEST(SeenSecrets, GoWithTheirObjects) {
   SeenSecrets seen;
   seen.put(kept_secret("github", {"github.com"}));

@@ -100,6 +100,25 @@ CO_TEST(EgressSecrets, AreRemovedWithWhatIsKnownOfThem, DrivenCluster& on) {
   EXPECT_EQ(again.error().code, Errc::not_found);
 }
 
+CO_TEST(EgressSecrets, AreSoManyAtMost, DrivenCluster& on) {
+  put_home(on);
+  CO_ASSERT_TRUE((co_await set_egress_secret(on.fake.cluster.get(), github())).has_value());
+  EgressSecret another = kept(on);
+  for (std::size_t i = 1; i < egress::SecretStore::kMost; ++i) {
+    another.secret.name = "n" + std::to_string(i);
+    on.fake.server.put(kube::kSecrets, egress_secret_object(another, "default"));
+  }
+  egress::Secret further = github();
+  further.name = "further";
+  const auto refused = co_await set_egress_secret(on.fake.cluster.get(), further);
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_EQ(refused.error().code, Errc::resource_exhausted);
+  EXPECT_TRUE(refused.error().message.contains("skiff secret rm")) << refused.error().message;
+  EXPECT_FALSE(on.fake.server.find(kube::kSecrets, "default-egress", "skiff-secret.further"));
+  // Each of them can still be changed.
+  EXPECT_TRUE((co_await set_egress_secret(on.fake.cluster.get(), github({"github.com"}, "new-value"))).has_value());
+}
+
 CO_TEST(EgressSecrets, NoneIsLostWhenTwoAreSetAtOnce, DrivenCluster& on) {
   put_home(on);
   CO_ASSERT_TRUE((co_await set_egress_secret(on.fake.cluster.get(), github())).has_value());
