@@ -143,6 +143,14 @@ Object admission(const std::string& tenant, const std::string& home) {
   return made;
 }
 
+/// A policy that all sandboxes with egress by name in a namespace share.
+Object shared_policy(const std::string& tenant, std::string_view prefix, std::string_view end) {
+  Object made = Object::make(kube::kNetworkPolicies, tenant,
+                             std::string{prefix}.append("network-").append(kEgressNetwork).append(end));
+  labels::put_common(made, "network", {}, {});
+  return made;
+}
+
 }  // namespace
 
 std::string egress_namespace(std::string_view tenant) {
@@ -150,23 +158,26 @@ std::string egress_namespace(std::string_view tenant) {
 }
 
 Object egress_fence(const std::string& tenant, std::string_view prefix) {
-  Object fence =
-      Object::make(kube::kNetworkPolicies, tenant, std::string{prefix}.append("network-").append(kEgressNetwork));
-  labels::put_common(fence, "network", {}, {});
+  Object fence = shared_policy(tenant, prefix, "");
   const json proxy =
       json::array({json{{"namespaceSelector", in_namespace(egress_namespace(tenant))}, {"podSelector", proxies()}}});
   fence.json["spec"] = {{"podSelector", {{"matchLabels", {{labels::kNetwork, kEgressNetwork}}}}},
-                        {"policyTypes", json::array({"Ingress", "Egress"})},
-                        // The agent always requires a token, so it may be reachable.
-                        {"ingress", json::array({json{{"ports", tcp(kAgentPort)}}})},
+                        {"policyTypes", json::array({"Egress"})},
                         {"egress", json::array({json{{"to", proxy}, {"ports", tcp(kEgressPort)}}})}};
   return fence;
 }
 
+Object egress_entrance(const std::string& tenant, std::string_view prefix) {
+  Object entrance = shared_policy(tenant, prefix, "-agent");
+  entrance.json["spec"] = {{"podSelector", {{"matchLabels", {{labels::kNetwork, kEgressNetwork}}}}},
+                           {"policyTypes", json::array({"Ingress"})},
+                           // The agent always requires a token, so it may be reachable.
+                           {"ingress", json::array({json{{"ports", tcp(kAgentPort)}}})}};
+  return entrance;
+}
+
 Object egress_dialects(const std::string& tenant, std::string_view prefix) {
-  Object policy = Object::make(kube::kNetworkPolicies, tenant,
-                               std::string{prefix}.append("network-").append(kEgressNetwork).append("-dialects"));
-  labels::put_common(policy, "network", {}, {});
+  Object policy = shared_policy(tenant, prefix, "-dialects");
   // A port that is named is open at the Pods that have a port of this name, and at no others.
   json ports = json::array();
   for (const Dialect& dialect : kDialects) {
@@ -198,8 +209,9 @@ std::vector<std::pair<Resource, Object>> egress_objects(const EgressInstall& wan
   place.json["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "restricted";
   Object keys = create_of(kube::kConfigMaps, home, kEgressName);
   keys.json["data"][kEgressKeysField] = wanted.public_keys;
-  // The fence and the proxy's own policy come first, so that there is no moment without them.
+  // The policies come first, so that there is no moment without them.
   return {{kube::kNamespaces, std::move(place)},
+          {kube::kNetworkPolicies, egress_entrance(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, egress_fence(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, egress_dialects(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, admission(wanted.tenant, home)},

@@ -47,6 +47,11 @@ inline constexpr std::uint16_t kEgressHealthPort = 9128;
 /// The NetworkPolicy in `tenant` by which a sandbox with egress by name connects to the proxy alone.
 [[nodiscard]] kube::Object egress_fence(const std::string& tenant, std::string_view prefix);
 
+/// The NetworkPolicy in `tenant` by which the agents of such sandboxes can be reached. It comes before the fence and is
+/// not a part of it: kube-router takes ingress rules of a policy for egress between the Pods that the policy selects,
+/// so each sandbox would reach the agents of the others.
+[[nodiscard]] kube::Object egress_entrance(const std::string& tenant, std::string_view prefix);
+
 /// The NetworkPolicy in `tenant` by which sandboxes with egress by name can be reached at the ports of their dialects,
 /// besides that of the agent. It lets nobody in to a Pod of a pool that waits: its dialects have no token yet.
 [[nodiscard]] kube::Object egress_dialects(const std::string& tenant, std::string_view prefix);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "container/cluster/egress/objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
@@ -115,7 +116,9 @@ Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext
   if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
     policy->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
   }
-  std::vector<Object> policies{std::move(*policy)};
+  std::vector<Object> policies;
+  if (spec.has_egress()) policies.push_back(egress_entrance(context.namespace_name, context.prefix));
+  policies.push_back(std::move(*policy));
   if (spec.has_egress() && !spec.pod.dialects.empty()) {
     policies.push_back(egress_dialects(context.namespace_name, context.prefix));
   }

@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "base/async/with_timeout.hpp"
 #include "base/id.hpp"
 #include "container/agent/client.hpp"
+#include "container/cluster/egress/objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
@@ -238,11 +240,17 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
 
 Task<Result<>> PodPools::create_policy(const PoolSpec* pool) {
   const ManifestContext context = context_of(*cluster_);
-  SKIFF_CO_TRY(auto policy, create_network_policy(while_it_waits(*pool), context));
+  const SandboxSpec waiting = while_it_waits(*pool);
+  SKIFF_CO_TRY(auto policy, create_network_policy(waiting, context));
   if (!policy) co_return Result<>{};
-  auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
-  if (made || made.error().already_exists()) co_return Result<>{};
-  co_return std::unexpected{std::move(made.error())};
+  std::vector<Object> policies;
+  if (waiting.has_egress()) policies.push_back(egress_entrance(context.namespace_name, context.prefix));
+  policies.push_back(std::move(*policy));
+  for (Object& one : policies) {
+    auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(one));
+    if (!made && !made.error().already_exists()) co_return std::unexpected{std::move(made.error())};
+  }
+  co_return Result<>{};
 }
 
 Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime deadline, Progress progress) {

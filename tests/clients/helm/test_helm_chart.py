@@ -202,7 +202,7 @@ def test_a_tenant_with_egress_has_what_the_program_installs(with_values):
         ours = installed_for(tenant, "registry.invalid/skiff", f"[{ip}]" if ":" in ip else ip, PEM)
         assert found["Service", f"{tenant}-egress", "skiff-egress"]["spec"].pop("clusterIP") == ip
         # A fence is made by who makes a sandbox, and both outlive the release.
-        for name in ("skiff-network-egress", "skiff-network-egress-dialects"):
+        for name in ("skiff-network-egress", "skiff-network-egress-agent", "skiff-network-egress-dialects"):
             assert ours.pop(("NetworkPolicy", tenant, name)) and ("NetworkPolicy", tenant, name) not in found
         assert {key: found[key] for key in ours} == ours and len(ours) == 12
         assert ours["ConfigMap", tenant, "skiff-egress"]["data"]["proxy"] == (f"[{ip}]:3128" if ":" in ip else f"{ip}:3128")

@@ -1,5 +1,6 @@
 #include "container/cluster/egress/objects.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,15 +37,29 @@ TEST(EgressObjects, LieInANamespaceOfTheirOwnBesideTheSandboxes) {
 }
 
 TEST(EgressObjects, TheFenceLeadsToTheProxyAlone) {
-  const auto spec = find("NetworkPolicy", "team-a").json["spec"];
+  const auto spec = egress_fence("team-a", "skiff-").json["spec"];
   EXPECT_EQ(spec["podSelector"]["matchLabels"], (nlohmann::json{{"skiff.dev/network", "egress"}}));
-  EXPECT_EQ(spec["policyTypes"], (nlohmann::json{"Ingress", "Egress"}));
+  EXPECT_EQ(spec["policyTypes"], nlohmann::json{"Egress"});
+  EXPECT_FALSE(spec.contains("ingress"));
   ASSERT_EQ(spec["egress"].size(), 1U);
   EXPECT_EQ(spec["egress"][0]["ports"], nlohmann::json::parse(R"([{"port": 3128, "protocol": "TCP"}])"));
   const auto& peer = spec["egress"][0]["to"][0];
   EXPECT_EQ(peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"], "team-a-egress");
   EXPECT_EQ(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"], "skiff-egress");
-  EXPECT_EQ(egress_fence("team-a", "skiff-").json["spec"], spec) << "that of install and that of up are one";
+  const auto installed = egress_objects(kWanted);
+  EXPECT_TRUE(std::ranges::any_of(installed, [&](const auto& one) {
+    return one.second.name() == "skiff-network-egress" && one.second.json["spec"] == spec;
+  })) << "that of install and that of up are one";
+}
+
+TEST(EgressObjects, AgentsAreReachedByAPolicyThatOpensNoWayOut) {
+  const auto entrance = egress_entrance("team-a", "skiff-");
+  EXPECT_EQ(entrance.name(), "skiff-network-egress-agent");
+  const auto& spec = entrance.json["spec"];
+  EXPECT_EQ(spec["podSelector"]["matchLabels"], (nlohmann::json{{"skiff.dev/network", "egress"}}));
+  EXPECT_EQ(spec["policyTypes"], nlohmann::json{"Ingress"});
+  EXPECT_EQ(spec["ingress"], nlohmann::json::parse(R"([{"ports": [{"port": 7070, "protocol": "TCP"}]}])"));
+  EXPECT_FALSE(spec.contains("egress"));
 }
 
 TEST(EgressObjects, DialectsAreReachedAtThePortsThatASandboxNamesAndNotWhileItWaits) {

@@ -71,6 +71,9 @@ CO_TEST(PodEgress, MakesAFencedPodWithItsRulesAndItsCredential, DrivenCluster& o
   CO_ASSERT_TRUE(fence.has_value());
   EXPECT_EQ(fence->json["spec"]["egress"].size(), 1U);
   EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-egress"), on.place_of("POST", "/services"));
+  EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-egress-agent"),
+            on.place_of("PATCH", "/networkpolicies/skiff-network-egress"))
+      << "the way in is never open as a whole";
 }
 
 CO_TEST(PodEgress, MakesAPodThatTrustsTheAuthoritiesOfItsSecrets, DrivenCluster& on) {
