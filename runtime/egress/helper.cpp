@@ -22,6 +22,8 @@ constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nX-Skiff-Egress: too_many_connections\r\nConnection: close\r\nContent-Length: "
     "0\r\n\r\n";
 
+/// Connections beyond the most that hear so at the same time.
+constexpr std::size_t kAnswered = 64;
 /// The time in which the proxy has looked a name up and connected to it, or has given up.
 constexpr std::chrono::milliseconds kOpeningTime{30'000};
 constexpr unsigned kOk = 200;
@@ -79,6 +81,8 @@ Task<> Helper::accept(Helper* self) {
 }
 
 Task<> Helper::carry(Helper* self, protocol::Stream client, std::size_t before) {
+  // To answer all of them would have no bound.
+  if (before >= kConnections + kAnswered) co_return;
   const ScopeCounter counted{self->connections_};
   if (before >= kConnections) {
     co_await answer(&client, kTooMany);

@@ -85,6 +85,28 @@ def test_halves_of_requests_keep_their_places_for_a_while_and_no_more(box):
         assert (codes.count("timeout"), codes.count("not_tls")) == (250, 6)
 
 
+MANY = """
+import socket, sys
+held = [socket.create_connection(("127.0.0.1", 3128), 60) for _ in range(900)]
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_connections_beyond_the_most_hold_few_descriptors_of_the_agent(box):
+    """Each refused one waits until its client has read the answer, so their number has a bound, too."""
+    agent = int(box.skiff.json("ps", "box")["details"]["pid"])
+    before = descriptors_of(agent)
+    held = box.skiff.start("exec", "-i", "box", "--", "python3", "-c", MANY, stdin=subprocess.PIPE)
+    assert held.stdout.readline() == b"ready\n"
+    # Those that pass have another end at the proxy.
+    until(lambda: descriptors_of(agent) >= before + 2 * 256)
+    assert descriptors_of(agent) <= before + 2 * 256 + 64 + 16
+    assert box.skiff.sh("echo fine") == "fine\n"
+    held.communicate(timeout=60)
+    until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200)
+
+
 def test_files_that_come_with_bytes_stay_nobodys(box):
     (pid,) = proxies(box.skiff)
     before = descriptors_of(pid)
