@@ -99,7 +99,7 @@ def test_connections_beyond_the_most_hold_few_descriptors_of_the_agent(box):
     before = descriptors_of(agent)
     held = box.skiff.start("exec", "-i", "box", "--", "python3", "-c", MANY, stdin=subprocess.PIPE)
     assert held.stdout.readline() == b"ready\n"
-    # Those that pass have another end at the proxy.
+    # A connection that passes has another end at the proxy.
     until(lambda: descriptors_of(agent) >= before + 2 * 256)
     assert descriptors_of(agent) <= before + 2 * 256 + 64 + 16
     assert box.skiff.sh("echo fine") == "fine\n"

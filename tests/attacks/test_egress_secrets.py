@@ -3,13 +3,17 @@
 import base64
 import json
 import os
+import pathlib
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
 import secret_origin
 from box_secrets import FOR_GIT, TO, box, get, keep, origin, say  # noqa: F401
-from boxes import skiff  # noqa: F401
-from egressing import log_of, outside, through  # noqa: F401
+from boxes import as_user, skiff  # noqa: F401
+from egressing import log_of, outside, proxies, through  # noqa: F401
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet")
@@ -216,3 +220,37 @@ def test_protocols_and_the_certificate(box, origin):
     assert "IP:0.0.0.0/0.0.0.0" in shown and box.sh("grep -c 'PRIVATE KEY' /.skiff/ca.pem /.skiff/ca-bundle.pem || true").split() == ["/.skiff/ca.pem:0", "/.skiff/ca-bundle.pem:0"]
     # The key is in the proxy alone, whose memory the user's other programs cannot read.
     assert not [path for path in (box.sandboxes / "box").rglob("*") if path.is_file() and b"PRIVATE KEY" in path.read_bytes()]
+
+
+NEIGHBOUR = """
+import os, socket, sys
+def reached(path):
+    try:
+        if os.path.realpath(path).endswith(".sock"):
+            with socket.socket(socket.AF_UNIX) as one:
+                one.connect(path)
+        else:
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        return True
+    except OSError:
+        return False
+print([path for path in sys.stdin.read().split("\\n") if path and reached(path)])
+"""
+
+
+def test_another_user_of_the_machine_reaches_nothing_of_it(box, origin):
+    """Its sockets, logs, rules and secrets, and what is in the memory of its proxy."""
+    places = [str(path) for path in (box.state / "skiff").rglob("*") if "/root/" not in str(path)]
+    names = {os.path.basename(path) for path in places}
+    assert {"egress.sock", "egress-control.sock", "egress.json", "egress-secrets.json", "git.json", "egress-ca.pem"} <= names, names
+    (pid,) = proxies(box)
+    places += [f"/proc/{pid}/{name}" for name in ("environ", "mem", "maps", "fd/0", "root", "cwd")]
+    # The directories above are as open as a home may be.
+    temporary = pathlib.Path(tempfile.gettempdir())
+    for folder in (box.state, *[one for one in box.state.parents if one != temporary and one.is_relative_to(temporary)]):
+        folder.chmod(folder.stat().st_mode | 0o755)
+    control = box.state / "control"
+    control.write_text("open to all")
+    other = subprocess.run([*as_user(51_777), sys.executable, "-c", NEIGHBOUR], input="\n".join([*places, str(control)]),
+                           stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    assert other.stdout == f"[{str(control)!r}]\n"
