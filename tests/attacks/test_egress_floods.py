@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import hostile_origin
+import proc
 from boxes import skiff  # noqa: F401
 from box_secrets import get, origin, say  # noqa: F401
 from egressing import PROBE, log_of, outside, proxies, through  # noqa: F401
@@ -15,6 +16,9 @@ from waiting import until, until_still
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a laptop and an internet"),
               pytest.mark.parametrize("skiff", ["user"], indirect=True)]
+
+
+MIB = 1 << 20
 
 
 class Holder:
@@ -35,10 +39,8 @@ class Holder:
 
 
 def memory_of(pid):
-    """Its memory in MiB: at present, and at most so far."""
-    with open(f"/proc/{pid}/status") as file:
-        kib = {line.split()[0]: int(line.split()[1]) for line in file if line.startswith(("VmRSS", "VmHWM"))}
-    return kib["VmRSS:"] / 1024, kib["VmHWM:"] / 1024
+    """Its bytes of memory: at present, and at most so far."""
+    return proc.rss_bytes(pid), int(proc.status(pid, "VmHWM").split()[0]) * 1024
 
 
 def descriptors_of(pid):
@@ -59,11 +61,10 @@ def test_slow_readers_take_little_memory(box):
     with Holder(box.skiff, {"tunnels": 100, "to": f"one.wild.example.com:{hostile_origin.HELLOS}"},
                 {"requests": 100, "to": place(hostile_origin.ANSWERS), "path": "/endless"}) as holder:
         assert holder.said == [100, 100]
-        until_still(lambda: round(memory_of(pid)[0]))
+        until_still(lambda: memory_of(pid)[0] // MIB)
         grown = memory_of(pid)[1] - before[0], memory_of(agent)[1] - before[1]
-        print(f"the proxy grew by {grown[0]:.1f} MiB, the agent by {grown[1]:.1f} MiB")
         # 16 MiB of slow receivers, and less than 256 KiB beside them for each connection with two ends of TLS.
-        assert grown[0] < 16 + 25 and grown[1] < 32, grown
+        assert grown[0] < proc.allowance((16 + 25) * MIB) and grown[1] < proc.allowance(32 * MIB), grown
         assert through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200
     until(lambda: descriptors_of(pid) < 40)
 
@@ -72,13 +73,13 @@ def test_halves_of_requests_keep_their_places_for_a_while_and_no_more(box):
     """At the proxy's own socket, past the agent's count."""
     (pid,) = proxies(box.skiff)
     head = "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 15_000
-    before = descriptors_of(pid)
+    before, memory = descriptors_of(pid), memory_of(pid)[0]
     with Holder(box.skiff, {"hellos": 6, "to": "pypi.org:443"}, {"halves": 400, "text": head}) as holder:
         assert holder.said == [6, 6 + 400 - 256]
         assert before + 256 <= descriptors_of(pid) < before + 256 + 40
         # The next one is refused with a reason. What is there already goes on.
         assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "too_many_connections"
-        assert memory_of(pid)[1] < 64
+        assert memory_of(pid)[1] - memory < proc.allowance(32 * MIB)
         # They have ten seconds, and then their places are free.
         until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200, 60, "the end of the halves", every=1)
         codes = [one["code"] for one in log_of(box.skiff, "--denied")["items"]]
