@@ -69,7 +69,7 @@ def test_slow_readers_take_little_memory(box):
     until(lambda: descriptors_of(pid) < 40)
 
 
-def test_halves_of_requests_keep_their_places_for_a_while_and_no_more(box):
+def test_halves_of_requests_keep_their_places_and_no_more(box):
     """At the proxy's own socket, past the agent's count."""
     (pid,) = proxies(box.skiff)
     head = "CONNECT pypi.org:443 HTTP/1.1\r\nX: " + "x" * 15_000
@@ -80,7 +80,14 @@ def test_halves_of_requests_keep_their_places_for_a_while_and_no_more(box):
         # The next one is refused with a reason. What is there already goes on.
         assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "too_many_connections"
         assert memory_of(pid)[1] - memory < proc.allowance(32 * MIB)
-        # They have ten seconds, and then their places are free.
+    until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200)
+
+
+@pytest.mark.skipif("SKIFF_NIGHTLY" not in os.environ, reason="at night")
+def test_halves_of_requests_give_their_places_back(box):
+    """They have ten seconds."""
+    with Holder(box.skiff, {"hellos": 6, "to": "pypi.org:443"}, {"halves": 250, "text": "CONNECT pypi.org:443 HTTP/1.1\r\n"}) as holder:
+        assert holder.said == [6, 0]
         until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200, 60, "the end of the halves", every=1)
         codes = [one["code"] for one in log_of(box.skiff, "--denied")["items"]]
         assert (codes.count("timeout"), codes.count("not_tls")) == (250, 6)

@@ -59,8 +59,9 @@ def requests(count, to, path):
 
 def to_proxy():
     one = socket.socket(socket.AF_UNIX)
-    one.settimeout(30)
+    # With a limit of time it would not wait for a place in the backlog.
     one.connect("/.skiff/egress.sock")
+    one.settimeout(30)
     HELD.append(one)
     return one
 
