@@ -19,6 +19,7 @@ POOL = "burst"
 REPLICAS = 2
 STAGGERED = 30
 BETWEEN = 0.2  # seconds
+PATIENCE = 180  # seconds: longer than the server's, which says then what it waited for
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -57,7 +58,8 @@ class Bursts(Sandboxes):
             self.replicas = servers.Replicas(pathlib.Path(self.directory.name), self.home, self._namespace(), pair=False)
             self.replicas.templates.write_text(f"warm: {{pod: {{pool: {POOL}}}}}\n")
             # Without the dialect it would not fit the sandboxes of a server.
-            self._skiff(self.home, "pool", "create", POOL, "--size", str(self.size), "--cpu", "5m:1", "--dialect", "e2b", "--wait", "10m", "-q")
+            self._skiff(self.home, "pool", "create", POOL, "--size", str(self.size), "--cpu", "5m:1", "--memory", "16Mi:256Mi",
+                        "--dialect", "e2b", "--wait", "10m", "-q")
         self._skiff(self.home, "rm", "--all", "--everyone", "-q")
         self._fill()
         return self.home
@@ -117,7 +119,8 @@ class Bursts(Sandboxes):
         """So many replicas: a function that makes a sandbox by the one whose turn it is, and runs its first command."""
         import replicas as servers
         with contextlib.ExitStack() as stack:
-            all_of_them = [stack.enter_context(servers.in_the_network_of_pods(self.replicas, name=f"bench-{number}")) for number in range(count)]
+            all_of_them = [stack.enter_context(servers.in_the_network_of_pods(self.replicas, name=f"bench-{number}", patience=PATIENCE))
+                           for number in range(count)]
             turns, key = itertools.cycle(all_of_them), self.replicas.key
 
             def one(_: int):

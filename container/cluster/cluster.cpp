@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/scope_counter.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/signing_secret.hpp"
 #include "container/net/resolver.hpp"
@@ -150,7 +151,10 @@ Task<Result<>> Cluster::read_keys(bool create) {
 }
 
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {
-  if (!keys_ || std::chrono::steady_clock::now() - keys_read_at_ >= options_.key_age) {
+  const bool is_old = keys_ && std::chrono::steady_clock::now() - keys_read_at_ >= options_.key_age;
+  // One caller reads it again, and the others do not wait for that.
+  if (!keys_ || (is_old && key_reads_ == 0)) {
+    const ScopeCounter counted{key_reads_};
     SKIFF_CO_TRY_VOID(co_await read_keys(create));
   }
   co_return keys_->current;

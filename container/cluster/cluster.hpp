@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -116,6 +117,7 @@ class Cluster {
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;
   SteadyTime keys_read_at_{};  ///< when the last read began
+  std::size_t key_reads_ = 0;  ///< because they were old; right now
   TaskGroup tasks_;
 };
 

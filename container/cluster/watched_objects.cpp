@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/async/with_timeout.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/pod_wait.hpp"
 #include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {
@@ -21,12 +24,18 @@ kube::WatchOptions ours(kube::Resource resource, const std::string& namespace_na
       .resource = std::move(resource), .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
 }
 
-/// Pods that wait in a pool, by that pool's name, and those that a server has taken, by that server.
-std::string group_of(const Object& pod) {
-  const bool waits = pod.label(labels::kPoolState) == "free" && !pod.is_being_deleted() && kube::is_pod_ready(pod);
-  if (waits) return pod.label(labels::kPool);
+/// Pods that wait in a pool, by that pool's name; those that a server has taken, by that server; those that start; and
+/// all by their nodes.
+std::vector<std::string> groups_of(const Object& pod) {
+  std::vector<std::string> groups;
+  const bool is_ready = kube::is_pod_ready(pod);
+  if (is_ready && pod.label(labels::kPoolState) == "free") groups.push_back(pod.label(labels::kPool));
   const std::string taker = pod.annotation(labels::kTakenBy);
-  return taker.empty() ? taker : std::string{kTakers} + taker;
+  if (!taker.empty()) groups.push_back(std::string{kTakers} + taker);
+  if (!is_ready && !judge_pod(pod).failure) groups.emplace_back(kStarting);
+  const std::string node = pod.text({"spec", "nodeName"});
+  if (!node.empty()) groups.push_back(std::string{kOnNode} + node);
+  return groups;
 }
 
 }  // namespace
@@ -78,7 +87,7 @@ WatchedObjects::WatchedObjects(kube::Client* client, kube::ApiPresence* presence
     : presence_{presence},
       namespace_name_{std::move(namespace_name)},
       read_{executor},
-      pods_{client, ours(kube::kPods, namespace_name_), &group_of},
+      pods_{client, ours(kube::kPods, namespace_name_), &groups_of},
       config_maps_{client, ours(kube::kConfigMaps, namespace_name_)},
       tasks_{executor} {
   for (kube::Mirror* const copy : {&pods_, &config_maps_}) {

@@ -20,6 +20,10 @@ namespace skiff::container {
 
 /// Beginning of the groups of Pods that servers have taken from pools (labels::kTakenBy). No pool has such a name.
 inline constexpr std::string_view kTakers = "by/";
+/// The group of the Pods that are on their way to being ready, unless something keeps them from it.
+inline constexpr std::string_view kStarting = "starting/";
+/// Beginning of the groups of the Pods on a node.
+inline constexpr std::string_view kOnNode = "on/";
 
 /// Copies of skiff's Pods and ConfigMaps in a namespace, for a server: it reads the same objects again and again, and
 /// its requests to sandboxes must go on while the API server is away. Reactor thread only.

@@ -25,8 +25,8 @@ std::uint64_t number_of(const std::string& version) {
 
 }  // namespace
 
-Mirror::Mirror(Client* client, WatchOptions options, GroupOf group_of)
-    : group_of_{std::move(group_of)}, watch_{client, with_pages(std::move(options))} {}
+Mirror::Mirror(Client* client, WatchOptions options, GroupsOf groups_of)
+    : groups_of_{std::move(groups_of)}, watch_{client, with_pages(std::move(options))} {}
 
 WatchOptions Mirror::with_pages(WatchOptions options) {
   options.take_page = [this](std::vector<Object> items, bool is_first) { take_page(std::move(items), is_first); };
@@ -66,7 +66,7 @@ void Mirror::take(WatchEvent event) {
 
 void Mirror::put(All* all, Object object) const {
   Kept kept{.version = number_of(object.resource_version()), .uid = object.uid()};
-  if (group_of_) kept.group = group_of_(object);
+  if (groups_of_) kept.groups = groups_of_(object);
   if (const auto metadata = object.json.find("metadata"); metadata != object.json.end()) {
     metadata->erase("managedFields");
   }
@@ -92,23 +92,29 @@ void Mirror::finish_snapshot() {
   kept_ = std::exchange(coming_, {});
   groups_.clear();
   for (const auto& [name, kept] : kept_) {
-    if (!kept.group.empty() && !kept.is_removed) groups_[kept.group].insert(name);
+    if (!kept.is_removed) enter_groups(name, kept);
   }
   is_complete_ = true;
   was_read_();
 }
 
-void Mirror::leave_group(All::iterator which) {
-  const auto group = groups_.find(which->second.group);
-  if (group == groups_.end()) return;
-  group->second.erase(which->first);
-  if (group->second.empty()) groups_.erase(group);
+void Mirror::enter_groups(const std::string& name, const Kept& kept) {
+  for (const std::string& group : kept.groups) groups_[group].insert(name);
+}
+
+void Mirror::leave_groups(All::iterator which) {
+  for (const std::string& name : which->second.groups) {
+    const auto group = groups_.find(name);
+    if (group == groups_.end()) continue;
+    group->second.erase(which->first);
+    if (group->second.empty()) groups_.erase(group);
+  }
 }
 
 void Mirror::erase(std::string_view name) {
   const auto found = kept_.find(name);
   if (found == kept_.end()) return;
-  leave_group(found);
+  leave_groups(found);
   kept_.erase(found);
 }
 
@@ -123,13 +129,13 @@ void Mirror::store(Object object) {
   put(&kept_, std::move(object));
   Kept& kept = kept_.find(name)->second;
   kept.is_removed = is_removed;
-  if (!is_removed && !kept.group.empty()) groups_[kept.group].insert(name);
+  if (!is_removed) enter_groups(name, kept);
 }
 
 void Mirror::note_removed(std::string_view name, std::string_view uid) {
   const auto found = kept_.find(name);
   if (found == kept_.end() || found->second.uid != uid) return;
-  leave_group(found);
+  leave_groups(found);
   found->second.is_removed = true;
 }
 

@@ -20,12 +20,12 @@ namespace skiff::kube {
 /// keeps what it knows. It may be behind the server: `certain_at` says how far. Reactor thread only.
 class Mirror {
  public:
-  /// The group that an object belongs to; empty: none.
-  using GroupOf = std::function<std::string(const Object&)>;
+  /// The groups that an object belongs to, each once.
+  using GroupsOf = std::function<std::vector<std::string>(const Object&)>;
   using Names = std::set<std::string, std::less<>>;
 
   /// `client` must outlive it. `options` has neither a resource version nor `take_page`.
-  Mirror(Client* client, WatchOptions options, GroupOf group_of = {});
+  Mirror(Client* client, WatchOptions options, GroupsOf groups_of = {});
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
@@ -68,7 +68,7 @@ class Mirror {
     std::uint64_t version = 0;
     std::string text = {};
     std::string uid = {};
-    std::string group = {};
+    std::vector<std::string> groups = {};
     SteadyTime noted_at{};
     bool is_removed = false;
   };
@@ -81,11 +81,12 @@ class Mirror {
   void put(All* all, Object object) const;
   [[nodiscard]] const Kept* known(std::string_view name) const;
   void store(Object object);
-  void leave_group(All::iterator which);
+  void enter_groups(const std::string& name, const Kept& kept);
+  void leave_groups(All::iterator which);
   void erase(std::string_view name);
   void note_trouble(const Failure& failure);
 
-  GroupOf group_of_;
+  GroupsOf groups_of_;
   Watch watch_;
   All kept_;
   All coming_;  ///< a snapshot that is not whole yet

@@ -20,6 +20,12 @@ constexpr int kRetrySeconds = 10;
 constexpr std::string_view kEgressFlag = "--egress";
 constexpr std::string_view kEgressField = "egress";
 
+bool is_to_be_repeated(const Error& error) {
+  return error.code == Errc::quota_exceeded || error.code == Errc::cluster_unavailable ||
+         error.code == Errc::resource_exhausted ||
+         (error.code == Errc::sandbox_failed && error.field == reason_word(FailureReason::unschedulable));
+}
+
 }  // namespace
 
 protocol::HttpResponse json_answer(unsigned status, std::string text) {
@@ -81,7 +87,7 @@ protocol::HttpResponse error_answer(Face face, const Error& cause, std::string_v
     answer = json_answer(status, protocol::problem_json(error, request_id));
     answer.headers.set("Content-Type", protocol::kProblemType);
   }
-  if (error.code == Errc::quota_exceeded || error.code == Errc::cluster_unavailable) {
+  if (is_to_be_repeated(error)) {
     answer.headers.set("Retry-After", std::to_string(kRetrySeconds));
   }
   if (status == 401) answer.headers.set("WWW-Authenticate", "Bearer");

@@ -1,6 +1,7 @@
 #include "container/drivers/pods/create.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,8 +131,7 @@ Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext
 }
 
 Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record, std::optional<Object> config_map,
-                                        ManifestContext context, Progress progress) {
-  const SteadyTime deadline = steady_clock::now() + record.spec.wait;
+                                        ManifestContext context, SteadyTime deadline, Progress progress) {
   progress(Phase::scheduling, "");
   SKIFF_CO_TRY(auto key, co_await cluster->signing_key(true));
   SKIFF_CO_TRY(auto public_key, key.public_pem());
@@ -210,6 +210,7 @@ Task<Result<KnownPod>> finish_taken(Cluster* cluster, PodPools* pools, PodRecord
 
 Task<Result<KnownPod>> create_sandbox(Cluster* cluster, PodPools* pools, PodRecord record, bool is_one_shot,
                                       ManifestContext context, Progress progress) {
+  const SteadyTime deadline = steady_clock::now() + record.spec.wait;
   std::optional<Object> config_map;
   if (!is_one_shot) {
     Object object = create_record(record, cluster->namespace_name(), record.pod);
@@ -227,13 +228,15 @@ Task<Result<KnownPod>> create_sandbox(Cluster* cluster, PodPools* pools, PodReco
     }
     SKIFF_CO_TRY_VOID(co_await make(cluster, kube::kNamespaces, std::move(home)));
   }
+  std::unique_ptr<PodStarts::Permit> starting;
   if (config_map && !record.spec.pod.pool.empty()) {
     SKIFF_CO_TRY(auto warm, co_await take_warm(cluster, pools, record, *config_map, context));
     if (warm) co_return std::move(*warm);
+    starting = pools->cold_start(record.pod);
     progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has no ready sandbox, a cold one is made");
-    context.assigns_ids = co_await cluster->assigns_ids();
+    context.assigns_ids = co_await pools->assigns_ids(record.spec.pod.pool);
   }
-  co_return co_await create_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),
+  co_return co_await create_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context), deadline,
                                       std::move(progress));
 }
 

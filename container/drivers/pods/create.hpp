@@ -28,10 +28,10 @@ namespace skiff::container {
 [[nodiscard]] Task<Result<KnownPod>> finish_taken(Cluster* cluster, PodPools* pools, PodRecord record,
                                                   kube::Object config_map, kube::Object pod);
 
-/// Creates a new Pod and its other objects for an existing record.
+/// Creates a new Pod and its other objects for an existing record, and waits for it until the deadline.
 [[nodiscard]] Task<Result<KnownPod>> create_pod_ready(Cluster* cluster, PodRecord record,
                                                       std::optional<kube::Object> config_map, ManifestContext context,
-                                                      Progress progress);
+                                                      SteadyTime deadline, Progress progress);
 
 /// Creates or changes the policy that the spec needs. The record, if there is one, owns the sandbox's own policy.
 [[nodiscard]] Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context,

@@ -12,6 +12,7 @@
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/gone_pod.hpp"
 #include "container/cluster/pod/pod_manifest.hpp"
+#include "container/drivers/pods/turns/pool_turns.hpp"
 #include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {
@@ -157,6 +158,11 @@ Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::s
 }
 
 }  // namespace
+
+bool is_being_taken(const KnownPod& known) {
+  const PodRecord& record = *known.record;
+  return !known.pod && !record.spec.pod.pool.empty() && !record.was_up && !record.begun_at;
+}
 
 Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name, Cluster::Reading reading) {
   SKIFF_CO_TRY_VOID(check_name(name));
@@ -402,7 +408,9 @@ void read_copies(const WatchedObjects& copies, const SandboxFilter& filter,
 /// the lists, which show two different moments. nullopt if it is gone.
 Task<> look_alone(Cluster* cluster, KnownPod known, std::optional<Sandbox>* sandbox) {
   const std::string name = known.record->spec.name;
-  if (cluster->is_in_doubt()) {
+  const auto made = known.config_map->created();
+  const bool is_in_line = is_being_taken(known) && made && known.seen_at - *made < PoolTurns::kLongestWait;
+  if (cluster->is_in_doubt() || is_in_line) {
     *sandbox = describe_known(known);
     co_return;
   }

@@ -30,6 +30,8 @@ struct KnownPod {
   WallTime seen_at = wall_now();             ///< by the API server's clock, like the objects' times
 };
 
+/// True if it is being created with a Pod from a pool, which has a name of its own, or was when its creator was killed.
+[[nodiscard]] bool is_being_taken(const KnownPod& known);
 /// Finds a sandbox. `sandbox_not_found`, or an error of the cluster.
 [[nodiscard]] Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name,
                                                   Cluster::Reading reading = Cluster::Reading::now);

@@ -39,7 +39,10 @@ bool is_ones_own_fault(const Error& error) {
 /// While one lives, no successors are made: they would compete with the callers that wait.
 class PodPools::Taking {
  public:
-  explicit Taking(PodPools* pools) : pools_{pools} { ++pools_->takes_; }
+  explicit Taking(PodPools* pools) : pools_{pools} {
+    ++pools_->takes_;
+    if (PoolTurns* const turns = pools_->turns()) counted_.emplace(turns);
+  }
   ~Taking() {
     if (--pools_->takes_ == 0) pools_->quiet_.notify_all();
   }
@@ -48,13 +51,25 @@ class PodPools::Taking {
 
  private:
   PodPools* pools_;
+  std::optional<PoolTurns::Taking> counted_;
 };
 
-FreeMembers* PodPools::known_members() {
-  const WatchedObjects* const watched = cluster_->watched();
+PoolTurns* PodPools::turns() {
+  WatchedObjects* const watched = cluster_->watched();
   if (watched == nullptr || !watched->is_complete()) return nullptr;
-  if (!known_) known_.emplace(&watched->pods());
-  return &*known_;
+  if (!turns_) turns_.emplace(watched, cluster_->executor());
+  return &*turns_;
+}
+
+std::unique_ptr<PodStarts::Permit> PodPools::cold_start(std::string name) {
+  PoolTurns* const turns = this->turns();
+  return turns == nullptr ? nullptr : turns->start(std::move(name));
+}
+
+Task<bool> PodPools::assigns_ids(std::string pool) {
+  const auto seen = views_.find(pool);
+  if (seen != views_.end() && seen->second.assigns_ids) co_return *seen->second.assigns_ids;
+  co_return co_await cluster_->assigns_ids();
 }
 
 void PodPools::begin_refill(const std::string& pool, std::optional<std::size_t> left) {
@@ -69,7 +84,7 @@ Task<Result<std::optional<Object>>> PodPools::take_member(Object pod, const Sand
   kube::Client& client = cluster_->client();
   const std::string namespace_name = pod.namespace_name();
   const std::string name = pod.name();
-  const std::string taker = known_ ? known_->taker() : std::string{};
+  const std::string taker = turns_ ? turns_->members().taker() : std::string{};
   auto taken = co_await client.patch(kube::kPods, namespace_name, name, kube::PatchKind::json,
                                      take_patch(pod, *spec, *record, taker));
   if (!taken && taken.error().may_have_happened) {
@@ -85,22 +100,30 @@ Task<Result<std::optional<Object>>> PodPools::take_member(Object pod, const Sand
   co_return std::unexpected{std::move(taken.error())};
 }
 
-Task<Result<std::optional<Object>>> PodPools::take_known_member(const SandboxSpec* spec,
-                                                                const std::optional<Object>* record) {
-  FreeMembers* const members = known_members();
-  while (members != nullptr) {
-    auto held = members->next(labels::label_value(spec->pod.pool));
-    if (!held) break;
+Task<Result<std::optional<Object>>> PodPools::take_in_turn(const SandboxSpec* spec,
+                                                           const std::optional<Object>* record) {
+  const std::string pool = labels::label_value(spec->pod.pool);
+  if (turns_->is_full(pool)) {
+    co_return fail(Errc::resource_exhausted,
+                   "too many sandboxes of the pool \"" + spec->pod.pool + "\" are wanted at the same time: try again");
+  }
+  PoolTurns::Place place{&*turns_, pool, spec->wait};
+  for (;;) {
+    auto held = co_await place.turn();
+    if (!held) co_return std::nullopt;
     SKIFF_CO_TRY(auto taken, co_await take_member(held->pod(), spec, record));
     if (taken) co_return taken;
     held->refuse();
+    place.come_back();
   }
-  co_return std::nullopt;
 }
 
 Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
-  SKIFF_CO_TRY(auto known, co_await take_known_member(&spec, &record));
-  if (known) co_return ClaimedPod{.pod = std::move(*known)};
+  if (turns() != nullptr) {
+    SKIFF_CO_TRY(auto known, co_await take_in_turn(&spec, &record));
+    if (!known) co_return std::nullopt;
+    co_return ClaimedPod{.pod = std::move(*known)};
+  }
   const auto seen = views_.find(spec.pod.pool);
   std::string part = seen == views_.end() ? std::string{} : some_slots(seen->second.pool.size, random_number());
   for (int looks = 0; looks < kMostLooks; ++looks) {
@@ -112,8 +135,7 @@ Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::o
     std::vector<Object>& pods = listed.items;
     std::erase_if(pods, [](const Object& pod) { return member_state(pod) != MemberState::free; });
     const std::size_t waiting = pods.size();
-    std::erase_if(pods,
-                  [this](const Object& pod) { return !can_be_taken(pod) || (known_ && known_->is_held(pod.name())); });
+    std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
     if (pods.empty() && is_part) continue;
     if (pods.empty()) co_return std::nullopt;
     // Clients that come together should not all begin with the same Pod.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <memory>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -122,6 +124,7 @@ Task<> PodPools::create_successor(std::string name, std::optional<std::size_t> l
 }
 
 Task<> PodPools::close() {
+  if (turns_) turns_->hurry();
   auto joined = [](TaskGroup* group) -> Task<bool> {
     co_await group->join();
     co_return true;
@@ -130,15 +133,32 @@ Task<> PodPools::close() {
   co_await end_tasks(&successors_);
 }
 
+Task<std::unique_ptr<PodStarts::Permit>> PodPools::wanted_member(const View* view, std::string name) {
+  const WatchedObjects* const watched = cluster_->watched();
+  const std::string record = view->record.name();
+  const std::uint64_t version = watched->config_maps().version_of(record);
+  auto permit = co_await turns_->refill(labels::label_value(view->pool.name), view->pool.size, name);
+  // Another server may have made it meanwhile, and the pool may have another size.
+  const bool is_there = watched->pods().version_of(name) != 0;
+  if (is_there || watched->config_maps().version_of(record) != version) co_return nullptr;
+  co_return permit;
+}
+
 Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, unsigned number) {
-  while (takes_ > 0) co_await quiet_.wait();
+  while (turns() == nullptr && takes_ > 0) co_await quiet_.wait();
   context.sandbox_id = new_id("s");
   if (view->pool.sandbox.has_egress()) {
     SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
     SKIFF_CO_TRY(context.egress, co_await egress_access(cluster_, std::move(key), context.sandbox_id, {}));
   }
   SKIFF_CO_TRY(auto pod, create_member(view->pool, view->record, context, number));
+  std::unique_ptr<PodStarts::Permit> permit;
+  if (turns() != nullptr) {
+    permit = co_await wanted_member(view, pod.name());
+    if (!permit) co_return Result<>{};
+  }
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
+  if (made) cluster_->note(kube::kPods, *made);
   // Another client has created the same Pod, or the answer was lost: the next round notices it.
   if (made || made.error().already_exists() || made.error().may_have_happened) co_return Result<>{};
   co_return std::unexpected{creation_error(std::move(made.error()))};
@@ -165,8 +185,10 @@ Task<Result<>> PodPools::remove_member(Object pod) {
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
   ManifestContext context;
   if (!plan.create.empty()) {
-    SKIFF_CO_TRY(auto made, co_await member_context({}));
+    SKIFF_CO_TRY(auto made, co_await member_context(view.assigns_ids));
     context = std::move(made);
+    // Another server fills the pool at the same time: both begin with other ones.
+    if (cluster_->watched() != nullptr) std::ranges::shuffle(plan.create, std::minstd_rand{random_number()});
   }
   std::vector<Result<>> results(plan.create.size() + plan.remove.size());
   const auto step = [&](std::size_t index) -> Task<Result<>> {

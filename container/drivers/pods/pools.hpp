@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@
 #include "base/async/task_group.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/reach.hpp"
-#include "container/drivers/pods/free_members.hpp"
 #include "container/drivers/pods/pool_record.hpp"
+#include "container/drivers/pods/turns/pool_turns.hpp"
 #include "container/sandbox/pools.hpp"
 
 namespace skiff::container {
@@ -56,9 +57,15 @@ class PodPools final : public Pools {
   using Limit = std::function<Task<Result<>>(std::string id)>;
 
   /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and creates its
-  /// successor, without waiting for that. From then on `record` owns the Pod. nullopt if none is ready: create a cold
-  /// one, and report it. A failed or cancelled call leaves no Pod.
+  /// successor, without waiting for that. From then on `record` owns the Pod. Where a watch knows the pool, the caller
+  /// waits for its turn. nullopt if none is ready: create a cold one, and report it. A failed or cancelled call leaves
+  /// no Pod.
   [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record, Limit limit);
+
+  /// Counts the cold Pod of that name among those that start, while the result exists.
+  [[nodiscard]] std::unique_ptr<PodStarts::Permit> cold_start(std::string name);
+  /// Whether the namespace of a pool, which was completed, assigns users (Cluster::assigns_ids).
+  [[nodiscard]] Task<bool> assigns_ids(std::string pool);
 
   /// The first half of `take`. Without a record the Pod has no owner, and the caller must remove it.
   [[nodiscard]] Task<Result<std::optional<ClaimedPod>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
@@ -100,12 +107,14 @@ class PodPools final : public Pools {
                                                         Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
   /// Null: no watch knows the members.
-  [[nodiscard]] FreeMembers* known_members();
+  [[nodiscard]] PoolTurns* turns();
   [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_member(kube::Object pod, const SandboxSpec* spec,
                                                                       const std::optional<kube::Object>* record);
-  /// Takes a Pod that a watch knows, without a read; nullopt if it knows none.
-  [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_known_member(const SandboxSpec* spec,
-                                                                            const std::optional<kube::Object>* record);
+  /// Takes a Pod that a watch knows, without a read, when it is this caller's turn.
+  [[nodiscard]] Task<Result<std::optional<kube::Object>>> take_in_turn(const SandboxSpec* spec,
+                                                                       const std::optional<kube::Object>* record);
+  /// Waits until another member of that name is wanted; null: it is not wanted any more.
+  [[nodiscard]] Task<std::unique_ptr<PodStarts::Permit>> wanted_member(const View* view, std::string name);
   void begin_refill(const std::string& pool, std::optional<std::size_t> left);
   [[nodiscard]] Task<Result<>> create_record(const PoolSpec* wanted, std::string creation);
   /// Removes the pool if it is that of `creation`.
@@ -115,7 +124,7 @@ class PodPools final : public Pools {
 
   Cluster* cluster_;
   Reach* reach_;
-  std::optional<FreeMembers> known_;
+  std::optional<PoolTurns> turns_;
   std::size_t takes_ = 0;  ///< number of callers that take a member right now
   Event quiet_;            ///< notified when there is none
   TaskGroup successors_;

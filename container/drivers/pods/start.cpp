@@ -32,12 +32,6 @@ constexpr std::chrono::seconds kBeingTaken{20};
 /// Pause between two looks for that Pod, of which no watch by a name tells.
 constexpr milliseconds kBeforeNextLook{500};
 
-/// True if it is being created with a Pod from a pool, which has a name of its own, or was when its creator was killed.
-bool is_being_taken(const KnownPod& known) {
-  const PodRecord& record = *known.record;
-  return !known.pod && !record.spec.pod.pool.empty() && !record.was_up && !record.begun_at;
-}
-
 }  // namespace
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
@@ -170,7 +164,7 @@ Task<Result<std::optional<KnownPod>>> PodDriver::create_again(KnownPod known, st
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   context.assigns_ids = co_await cluster_->assigns_ids();
   SKIFF_CO_TRY(auto ready, co_await create_pod_ready(cluster_, std::move(record), std::move(changed),
-                                                     std::move(context), progress));
+                                                     std::move(context), deadline, progress));
   SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
   // A `stop`, or another `start` that was interrupted before its Pod was visible, may have changed the record, which
   // decides.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,15 +19,18 @@ namespace {
 using fakes::FakeApiServer;
 using test::once;
 
-/// A server with ConfigMaps, and a copy of them that is kept. A map's group is the value of its key `group`.
+std::vector<std::string> words_of(const Object& map) {
+  std::istringstream words{map.text({"data", "group"})};
+  return {std::istream_iterator<std::string>{words}, {}};
+}
+
+/// A server with ConfigMaps, and a copy of them that is kept. A map's groups are the words of its key `group`.
 struct MirroredMaps {
   explicit MirroredMaps(Executor executor)
       : server{executor},
         client{Transport::open(executor, std::make_shared<BlockingPool>("test", 1), server.access(), test::quick())
                    .value()},
-        mirror{&client,
-               {.resource = kConfigMaps, .namespace_name = "default"},
-               [](const Object& map) { return map.text({"data", "group"}); }},
+        mirror{&client, {.resource = kConfigMaps, .namespace_name = "default"}, &words_of},
         tasks{executor} {}
 
   Task<> begin() {
@@ -71,6 +76,13 @@ CO_TEST(Mirror, KnowsWhatTheWatchTells, MirroredMaps& maps) {
   maps.server.erase(kConfigMaps, "default", "second");
   co_await once([&] { return maps.value("second") == "none"; });
   EXPECT_TRUE(maps.mirror.group("pool").empty());
+  maps.put("third", "1", "pool on/node");
+  co_await once([&] { return maps.value("third") == "1"; });
+  EXPECT_EQ(maps.mirror.group("pool"), maps.mirror.group("on/node"));
+  maps.server.change(kConfigMaps, "default", "third",
+                     [](FakeApiServer::Json& one) { one["data"]["group"] = "on/node"; });
+  co_await once([&] { return maps.mirror.group("pool").empty(); });
+  EXPECT_EQ(maps.mirror.group("on/node"), Mirror::Names{"third"});
 }
 
 CO_TEST(Mirror, KnowsAnAnswerBeforeItsEventAndNoOlderOne, MirroredMaps& maps) {

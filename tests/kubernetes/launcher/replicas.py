@@ -64,7 +64,7 @@ class Replicas:
 
 
 @contextlib.contextmanager
-def in_the_network_of_pods(replicas, *flags, name="inside", kubeconfig=None):
+def in_the_network_of_pods(replicas, *flags, name="inside", kubeconfig=None, patience=60):
     """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it. `ask.told()` is its log,
     `ask.path` its socket, and `ask.kill()` ends it at once."""
     path = str(replicas.skiff.work / f"{name}.sock")
@@ -77,9 +77,9 @@ def in_the_network_of_pods(replicas, *flags, name="inside", kubeconfig=None):
         stdout=subprocess.DEVNULL, stderr=log)
 
     def ask(method, target, body=None, key=None, headers=None):
-        connection = http.client.HTTPConnection("localhost", timeout=60)
+        connection = http.client.HTTPConnection("localhost")
         connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(60)
+        connection.sock.settimeout(patience)
         try:
             connection.sock.connect(path)
             connection.request(method, target, body, {**({"X-API-Key": key} if key else {}), **(headers or {})})

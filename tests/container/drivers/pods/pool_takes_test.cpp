@@ -248,5 +248,35 @@ CO_TEST(PoolTakes, MembersAreMadeAgainAfterTheTakes, ServedPool& served) {
   co_await once([&] { return members() == 5; });
 }
 
+CO_TEST(PoolTakes, MoreThanThePoolHasGetColdOnesAndNobodyReadsThePoolForThem, ServedPool& served) {
+  std::vector<Result<Sandbox>> made(8, std::unexpected{Error{}});
+  co_await in_parallel(made.size(), made.size(),
+                       [&](std::size_t index) { return make_into(&served, index, &made[index]); });
+  std::size_t cold = 0;
+  for (const auto& one : made) {
+    CO_ASSERT_TRUE(one.has_value()) << one.error().message;
+    cold += one->details.at("pod").starts_with("skiff-box-") ? 1U : 0U;
+  }
+  EXPECT_EQ(cold, 4u);
+  const std::vector<std::string> asked = served.asked();
+  EXPECT_TRUE(std::ranges::none_of(served.pool.fake.server.requests(), [](const FakeRequest& one) {
+    return one.parameter("labelSelector").contains("=free");
+  })) << "nobody has looked for a member";
+  EXPECT_EQ(std::ranges::count(asked, "PATCH record"), 8);
+}
+
+CO_TEST(PoolTakes, ASandboxInLineCostsAListNothing, ServedPool& served) {
+  auto& server = served.pool.fake.server;
+  PodRecord record = begun_record();
+  record.spec.owner = "ann";
+  server.put(kube::kConfigMaps, create_record(record, "default", "skiff-box"));
+  server.change(kube::kConfigMaps, "default", "skiff-box",
+                [](nlohmann::json& object) { object["metadata"]["creationTimestamp"] = rfc3339(wall_now()); });
+  auto listed = co_await served.driver.list({.owner = "ann"});
+  CO_ASSERT_TRUE(listed && listed->items.size() == 1);
+  EXPECT_EQ(listed->items.front().state, SandboxState::creating);
+  EXPECT_EQ(served.asked(), (std::vector<std::string>{"GET pod", "GET record"})) << "the lists alone";
+}
+
 }  // namespace
 }  // namespace skiff::container

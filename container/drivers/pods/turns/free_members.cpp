@@ -1,4 +1,4 @@
-#include "container/drivers/pods/free_members.hpp"
+#include "container/drivers/pods/turns/free_members.hpp"
 
 #include <algorithm>
 #include <chrono>

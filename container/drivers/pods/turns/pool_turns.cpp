@@ -1,0 +1,120 @@
+#include "container/drivers/pods/turns/pool_turns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/async/deadline.hpp"
+#include "base/async/with_timeout.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Pause before a Pod that fills a pool, or the first of a line, looks again whether it may start: time passes without
+/// an event.
+constexpr milliseconds kBeforeNextLook{100};
+/// A pool that is half empty is filled beside callers that take its members, after so long.
+constexpr milliseconds kPoliteness{1'000};
+
+}  // namespace
+
+PoolTurns::PoolTurns(WatchedObjects* watched, Executor executor)
+    : executor_{executor},
+      pods_{&watched->pods()},
+      members_{pods_},
+      starts_{pods_},
+      listening_{watched->watch([this] { wake_the_first(); })} {}
+
+void PoolTurns::wake_the_first() const {
+  for (const auto& [pool, line] : lines_) line.front()->wake();
+}
+
+bool PoolTurns::is_full(const std::string& pool) const {
+  const auto line = lines_.find(pool);
+  return line != lines_.end() && line->second.size() >= kLongestLine;
+}
+
+// --- a place in a line --------------------------------------------------------------------------------------------
+
+PoolTurns::Place::Place(PoolTurns* turns, std::string pool, milliseconds has)
+    : turns_{turns},
+      pool_{std::move(pool)},
+      until_{steady_clock::now() + std::min<milliseconds>(kLongestWait, has / 2)},
+      woken_{turns->executor_} {
+  turns_->lines_[pool_].push_back(this);
+}
+
+void PoolTurns::Place::wake() {
+  ++wakes_;
+  woken_.notify_all();
+}
+
+Task<bool> PoolTurns::Place::next_wake(std::size_t seen) {
+  while (wakes_ == seen) co_await woken_.wait();
+  co_return true;
+}
+
+bool PoolTurns::Place::is_first() const {
+  return turns_->lines_.at(pool_).front() == this;
+}
+
+void PoolTurns::Place::leave() {
+  if (!std::exchange(is_in_line_, false)) return;
+  const auto line = turns_->lines_.find(pool_);
+  line->second.remove(this);
+  if (line->second.empty()) {
+    turns_->lines_.erase(line);
+  } else {
+    line->second.front()->wake();
+  }
+}
+
+void PoolTurns::Place::come_back() {
+  is_in_line_ = true;
+  turns_->lines_[pool_].push_front(this);
+}
+
+Task<std::optional<FreeMembers::Held>> PoolTurns::Place::turn() {
+  std::optional<FreeMembers::Held> held;
+  for (;;) {
+    const std::size_t seen = wakes_;
+    const bool is_next = is_first();
+    if (auto next = is_next ? turns_->members_.next(pool_) : std::nullopt) held.emplace(std::move(*next));
+    const SteadyTime now = steady_clock::now();
+    if (held || now >= until_ || (is_next && turns_->starts_.has_room())) break;
+    const SteadyTime look = is_next ? std::min(until_, now + kBeforeNextLook) : until_;
+    (void)co_await within(look, next_wake(seen));
+  }
+  leave();
+  co_return held;
+}
+
+// --- Pods that start ----------------------------------------------------------------------------------------------
+
+PoolTurns::Taking::~Taking() {
+  --turns_->takes_;
+  turns_->last_take_ = steady_clock::now();
+}
+
+std::unique_ptr<PodStarts::Permit> PoolTurns::start(std::string name) {
+  return std::make_unique<PodStarts::Permit>(&starts_, std::move(name));
+}
+
+bool PoolTurns::may_refill(const std::string& pool, unsigned size, SteadyTime since) {
+  if (is_in_a_hurry_) return true;
+  if (!lines_.empty() || !starts_.has_room()) return false;
+  const SteadyTime now = steady_clock::now();
+  const bool is_quiet = takes_ == 0 && now - last_take_ >= kQuiet;
+  const bool is_half_empty = 2 * pods_->group(pool).size() < size;
+  return is_quiet || (is_half_empty && (takes_ == 0 || now - since >= kPoliteness));
+}
+
+Task<std::unique_ptr<PodStarts::Permit>> PoolTurns::refill(std::string pool, unsigned size, std::string name) {
+  const SteadyTime since = steady_clock::now();
+  while (!may_refill(pool, size, since)) co_await pause(kBeforeNextLook);
+  co_return start(std::move(name));
+}
+
+}  // namespace skiff::container
