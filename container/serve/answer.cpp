@@ -22,8 +22,7 @@ constexpr std::string_view kEgressField = "egress";
 
 bool is_to_be_repeated(const Error& error) {
   return error.code == Errc::quota_exceeded || error.code == Errc::cluster_unavailable ||
-         error.code == Errc::resource_exhausted ||
-         (error.code == Errc::sandbox_failed && error.field == reason_word(FailureReason::unschedulable));
+         error.code == Errc::resource_exhausted || failure_reason(error) == FailureReason::unschedulable;
 }
 
 }  // namespace

@@ -36,6 +36,15 @@ TEST(ErrorAnswer, OfAQuotaIsATenantsOwnAndSaysWhenToComeAgain) {
   EXPECT_TRUE(answer.body.contains("exceeded quota: q"));
 }
 
+TEST(ErrorAnswer, OfAPlaceThatOthersMustFreeSaysWhenToComeAgain) {
+  const Error no_node{Errc::sandbox_failed, "no node takes it: Insufficient memory", "unschedulable"};
+  EXPECT_FALSE(error_answer(Face::own, no_node, "r1").headers.get("Retry-After").empty());
+  const Error long_line{Errc::resource_exhausted, "too many sandboxes of the pool are wanted"};
+  EXPECT_FALSE(error_answer(Face::own, long_line, "r1").headers.get("Retry-After").empty());
+  const Error broken{Errc::sandbox_failed, "its main process ended", "exited"};
+  EXPECT_TRUE(error_answer(Face::own, broken, "r1").headers.get("Retry-After").empty());
+}
+
 TEST(ErrorAnswer, OfAKeyThatIsWrongIsStillTheTenants) {
   EXPECT_EQ(error_answer(Face::own, {Errc::unauthenticated, "show an API key"}, "r1").status, 401U);
   EXPECT_FALSE(is_cluster_fault({Errc::permission_denied, "not yours"}));

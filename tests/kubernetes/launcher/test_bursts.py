@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import tempfile
 import threading
@@ -24,6 +25,10 @@ MOST_OF_THE_CLI = 9
 # The Pods that a replica wanted, and that the other one was faster to take.
 MOST_CONFLICTS = SIZE // 10
 ROUNDS = 5
+# So many want a Pod of a pool at once that has SIZE. At night there are more than a node starts at a time.
+MANY = 6 * SIZE if os.environ.get("SKIFF_NIGHTLY") else 2 * SIZE
+# A replica tries so few at a time that the other one wants more, and each refusal tells it more.
+MOST_CONFLICTS_OF_MANY = SIZE
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +127,31 @@ def test_a_burst_through_two_replicas_gives_each_sandbox_a_pod_of_its_own(replic
         answer = run(replicas, pair[(number + 1) % 2], sandbox, b"echo $WHO")
         assert (answer.status, answer.body) == (200, f"{number}\n".encode())
     until(lambda: is_full(replicas), 120, "that the pool is full again", 0.5)
+
+
+def test_more_at_once_than_the_pool_has_get_pods_of_their_own(replicas, pair, capsys):
+    for ask in pair:
+        assert create(replicas, ask).status == 201
+    until(lambda: is_full(replicas), 120, "that the pool is full", 0.5)
+    before = [conflicts(ask.told()) for ask in pair]
+    with concurrent.futures.ThreadPoolExecutor(MANY) as threads:
+        made = list(threads.map(lambda number: create(replicas, pair[number % 2], env={"WHO": str(number)}), range(MANY)))
+    assert [answer.status for answer in made] == [201] * MANY, [answer.body for answer in made if answer.status != 201]
+    lost = sum(conflicts(ask.told()) for ask in pair) - sum(before)
+    records = {one["metadata"]["name"]: one for one in replicas.home.items("configmaps")}
+    pods = [records[f"skiff-{answer.json()['id']}"]["data"]["pod"] for answer in made]
+    cold = [pod for pod in pods if not pod.startswith("skiff-pool-")]
+    with capsys.disabled():
+        print(f"\n{MANY} sandboxes of a pool of {SIZE}: {len(cold)} cold, {lost} conflicts")
+    assert len(set(pods)) == MANY
+    # Nobody starts a Pod of its own while the pool has one; a member that is made meanwhile is somebody's, too.
+    assert len(cold) <= MANY - SIZE, cold
+    assert lost <= MOST_CONFLICTS_OF_MANY, lost
+    for number, answer in enumerate(made):
+        assert run(replicas, pair[number % 2], answer.json()["id"], b"echo $WHO").body == f"{number}\n".encode()
+    until(lambda: is_full(replicas), 240, "that the pool is full again", 0.5)
+    mine = [one for one in replicas.home.items("pods") if one["metadata"]["labels"].get("skiff.dev/pool-state") == "free"]
+    assert len(mine) == SIZE, "a Pod is left over"
 
 
 def test_a_sandbox_from_a_pool_costs_the_api_server_three_requests(replicas, pair, capsys):

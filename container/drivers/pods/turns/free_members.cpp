@@ -38,8 +38,16 @@ std::string minute_of(WallTime time) {
 
 FreeMembers::FreeMembers(const kube::Mirror* pods) : pods_{pods}, number_{random_number()} {}
 
+FreeMembers::Held::Held(FreeMembers* from, kube::Object pod, std::uint64_t version, bool is_theirs)
+    : from_{from}, pod_{std::move(pod)}, version_{version}, is_theirs_{is_theirs} {
+  from_->held_.insert(pod_.name());
+  if (is_theirs_) ++from_->theirs_;
+}
+
 FreeMembers::Held::~Held() {
-  if (from_ != nullptr) from_->held_.erase(pod_.name());
+  if (from_ == nullptr) return;
+  from_->held_.erase(pod_.name());
+  if (is_theirs_) --from_->theirs_;
 }
 
 void FreeMembers::Held::refuse() {
@@ -79,9 +87,17 @@ std::optional<FreeMembers::Held> FreeMembers::next(const std::string& pool) {
     best = &name;
     least = lead;
   }
-  if (best == nullptr) return std::nullopt;
-  held_.insert(*best);
-  return Held{this, *pods_->find(*best), pods_->version_of(*best)};
+  const bool is_theirs = least > 0;
+  if (best == nullptr || (is_theirs && theirs_ >= kTheirsAtOnce)) return std::nullopt;
+  return Held{this, *pods_->find(*best), pods_->version_of(*best), is_theirs};
+}
+
+bool FreeMembers::has_others(const std::string& pool) const {
+  return std::ranges::any_of(pods_->group(pool), [this](const std::string& name) {
+    const auto refused = refused_.find(name);
+    const bool is_refused = refused != refused_.end() && pods_->version_of(name) == refused->second;
+    return !is_refused && !held_.contains(name);
+  });
 }
 
 }  // namespace skiff::container

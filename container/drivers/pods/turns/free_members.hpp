@@ -1,11 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "container/kube/mirror.hpp"
@@ -25,11 +25,13 @@ class FreeMembers {
   /// A member that no other caller gets while this lives.
   class Held {
    public:
-    Held(FreeMembers* from, kube::Object pod, std::uint64_t version)
-        : from_{from}, pod_{std::move(pod)}, version_{version} {}
+    Held(FreeMembers* from, kube::Object pod, std::uint64_t version, bool is_theirs);
     ~Held();
     Held(Held&& other) noexcept
-        : from_{std::exchange(other.from_, nullptr)}, pod_{std::move(other.pod_)}, version_{other.version_} {}
+        : from_{std::exchange(other.from_, nullptr)},
+          pod_{std::move(other.pod_)},
+          version_{other.version_},
+          is_theirs_{other.is_theirs_} {}
     Held& operator=(Held&&) = delete;
 
     [[nodiscard]] const kube::Object& pod() const noexcept { return pod_; }
@@ -40,10 +42,14 @@ class FreeMembers {
     FreeMembers* from_;
     kube::Object pod_;
     std::uint64_t version_;
+    bool is_theirs_;  ///< another server wants it more
   };
-  /// nullopt: the watch knows no other free member.
+  /// Most members that are held although another server wants them more: it may be taking them right now.
+  static constexpr std::size_t kTheirsAtOnce = 4;
+  /// nullopt: the watch knows no other free member, or only such as are for others (`has_others`).
   [[nodiscard]] std::optional<Held> next(const std::string& pool);
-  [[nodiscard]] bool is_held(std::string_view name) const { return held_.contains(name); }
+  /// True if there are free members that nobody of this process holds.
+  [[nodiscard]] bool has_others(const std::string& pool) const;
   /// By this others see that this process has taken a Pod, and when (labels::kTakenBy).
   [[nodiscard]] std::string taker() const;
 
@@ -54,6 +60,7 @@ class FreeMembers {
   const kube::Mirror* pods_;
   const std::uint32_t number_;  ///< of this process
   std::set<std::string, std::less<>> held_;
+  std::size_t theirs_ = 0;                                     ///< number of those that another server wants more
   std::map<std::string, std::uint64_t, std::less<>> refused_;  ///< with the version that was refused
 };
 

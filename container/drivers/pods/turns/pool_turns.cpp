@@ -83,7 +83,8 @@ Task<std::optional<FreeMembers::Held>> PoolTurns::Place::turn() {
     const bool is_next = is_first();
     if (auto next = is_next ? turns_->members_.next(pool_) : std::nullopt) held.emplace(std::move(*next));
     const SteadyTime now = steady_clock::now();
-    if (held || now >= until_ || (is_next && turns_->starts_.has_room())) break;
+    const bool may_start = is_next && !turns_->members_.has_others(pool_) && turns_->starts_.has_room();
+    if (held || now >= until_ || may_start) break;
     const SteadyTime look = is_next ? std::min(until_, now + kBeforeNextLook) : until_;
     (void)co_await within(look, next_wake(seen));
   }

@@ -29,7 +29,6 @@ CO_TEST(FreeMembers, HandsOutEachToOneCaller) {
   {
     std::vector<FreeMembers::Held> held;
     while (auto one = members.next("p")) {
-      EXPECT_TRUE(members.is_held(one->pod().name()));
       names.insert(one->pod().name());
       held.push_back(std::move(*one));
     }
@@ -58,10 +57,9 @@ CO_TEST(FreeMembers, HandsOutEachToOneCaller) {
 /// The order in which it hands out all members of the pool.
 std::vector<std::string> order_of(FreeMembers& members) {
   std::vector<std::string> names;
-  std::vector<FreeMembers::Held> held;
   while (auto one = members.next("p")) {
     names.push_back(one->pod().name());
-    held.push_back(std::move(*one));
+    one->refuse();
   }
   return names;
 }
@@ -82,6 +80,15 @@ CO_TEST(FreeMembers, OfServersThatKnowEachOtherBeginWithDifferentOnes) {
     });
   }
   co_await once([&] { return watched.pods().groups(kTakers, kTakers, 9).size() == 3; });
+  {
+    // It holds only a few that the other wants more, since that may be taking them.
+    std::vector<FreeMembers::Held> held;
+    while (auto member = one.next("p")) held.push_back(std::move(*member));
+    EXPECT_TRUE(one.has_others("p"));
+    std::vector<FreeMembers::Held> theirs;
+    while (auto member = other.next("p")) theirs.push_back(std::move(*member));
+    EXPECT_EQ(held.size() + theirs.size(), kFree + 2 * FreeMembers::kTheirsAtOnce);
+  }
   const std::vector<std::string> mine = order_of(one);
   const std::vector<std::string> theirs = order_of(other);
   EXPECT_EQ(mine.size(), kFree);
