@@ -7,7 +7,7 @@
 
 namespace skiff::container {
 
-bool PodStarts::has_room() {
+bool PodStarts::has_room(std::size_t each_node) {
   const SteadyTime now = std::chrono::steady_clock::now();
   const kube::Mirror::Names& starting = pods_->group(std::string{kStarting});
   std::erase_if(seen_, [&](const auto& one) { return !starting.contains(one.first); });
@@ -18,7 +18,7 @@ bool PodStarts::has_room() {
     count += counts(seen_.try_emplace(name, now).first->second) ? 1 : 0;
   }
   const std::size_t nodes = pods_->groups(kOnNode, kOnNode, kMostNodes).size();
-  return std::cmp_less(count, kEachNode * std::max<std::size_t>(nodes, 1));
+  return std::cmp_less(count, each_node * std::max<std::size_t>(nodes, 1));
 }
 
 }  // namespace skiff::container

@@ -17,6 +17,8 @@ class PodStarts {
  public:
   /// A node starts so many well.
   static constexpr std::size_t kEachNode = 16;
+  /// So few leave it time for sandboxes that are being taken meanwhile.
+  static constexpr std::size_t kEachBusyNode = 2;
   /// Most nodes that count.
   static constexpr std::size_t kMostNodes = 64;
   static constexpr std::chrono::seconds kLongest{30};
@@ -38,7 +40,8 @@ class PodStarts {
     std::multimap<std::string, SteadyTime>::iterator place_;
   };
 
-  [[nodiscard]] bool has_room();
+  /// True if fewer than `each_node` start for each node.
+  [[nodiscard]] bool has_room(std::size_t each_node = kEachNode);
 
  private:
   const kube::Mirror* pods_;

@@ -105,11 +105,13 @@ std::unique_ptr<PodStarts::Permit> PoolTurns::start(std::string name) {
 
 bool PoolTurns::may_refill(const std::string& pool, unsigned size, SteadyTime since) {
   if (is_in_a_hurry_) return true;
-  if (!lines_.empty() || !starts_.has_room()) return false;
+  if (!lines_.empty()) return false;
   const SteadyTime now = steady_clock::now();
   const bool is_quiet = takes_ == 0 && now - last_take_ >= kQuiet;
+  if (is_quiet) return starts_.has_room();
   const bool is_half_empty = 2 * pods_->group(pool).size() < size;
-  return is_quiet || (is_half_empty && (takes_ == 0 || now - since >= kPoliteness));
+  const bool has_waited = takes_ == 0 || now - since >= kPoliteness;
+  return is_half_empty && has_waited && starts_.has_room(PodStarts::kEachBusyNode);
 }
 
 Task<std::unique_ptr<PodStarts::Permit>> PoolTurns::refill(std::string pool, unsigned size, std::string name) {

@@ -175,10 +175,13 @@ CO_TEST(PoolTurns, APoolThatIsHalfFullIsFilledOnceNobodyTakesAnything, EmptyPool
 }
 
 CO_TEST(PoolTurns, APoolThatIsHalfEmptyIsFilledBesideCallersThatTakeItsPods, EmptyPool& pool) {
-  co_await pool.have_ready(kTooMany + 1);
+  co_await pool.have_ready(kWaiting - PodStarts::kEachBusyNode);
   bool is_permitted = false;
   const PoolTurns::Taking taking{&*pool.turns};
-  pool.tasks.spawn("refill", refill_into(&pool, 2 * (kTooMany + 1) + 1, &is_permitted));
+  pool.tasks.spawn("refill", refill_into(&pool, 2 * kWaiting, &is_permitted));
+  co_await test::pause(milliseconds{1'300});
+  EXPECT_FALSE(is_permitted) << "as many start as a node can bear beside them";
+  pool.pool.fake.server.erase(kube::kPods, "default", "skiff-pool-p-" + std::to_string(kWaiting - 1));
   co_await once([&] { return is_permitted; });
 }
 
