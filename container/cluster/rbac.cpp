@@ -90,7 +90,7 @@ const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
 /// A patch takes a Pod from a pool.
 const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kCore, "configmaps", "create get list watch patch delete"},
-                      {kNetworking, "networkpolicies", "create get"}};
+                      {kNetworking, "networkpolicies", "create patch"}};
 
 /// To read what the egress proxy has let through, in its own namespace.
 const Rights kEgressLog{{kCore, "pods", "list watch"}, {kCore, "pods/log", "get"}, {kCore, "configmaps", "list watch"}};

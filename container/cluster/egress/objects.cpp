@@ -163,6 +163,8 @@ Object egress_fence(const std::string& tenant, std::string_view prefix) {
       json::array({json{{"namespaceSelector", in_namespace(egress_namespace(tenant))}, {"podSelector", proxies()}}});
   fence.json["spec"] = {{"podSelector", {{"matchLabels", {{labels::kNetwork, kEgressNetwork}}}}},
                         {"policyTypes", json::array({"Egress"})},
+                        // Older programs made one policy for both directions: its ways in go.
+                        {"ingress", json::array()},
                         {"egress", json::array({json{{"to", proxy}, {"ports", tcp(kEgressPort)}}})}};
   return fence;
 }

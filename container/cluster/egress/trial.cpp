@@ -1,5 +1,6 @@
 #include "container/cluster/egress/trial.hpp"
 
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -106,9 +107,11 @@ Task<Result<EgressTrial>> result_of(const Trials* trials, std::string name) {
 
 Task<Result<std::vector<Check>>> run_trials(const Trials* trials, std::string fenced, std::string open) {
   kube::Client& client = trials->cluster->client();
-  SKIFF_CO_TRY_VOID(co_await client.apply(
-      kube::kNetworkPolicies, egress_fence(trials->cluster->namespace_name(), trials->cluster->options().name_prefix),
-      {.force = true}));
+  const std::string& where = trials->cluster->namespace_name();
+  const std::string& prefix = trials->cluster->options().name_prefix;
+  for (Object& policy : std::array{egress_entrance(where, prefix), egress_fence(where, prefix)}) {
+    SKIFF_CO_TRY_VOID(co_await client.apply(kube::kNetworkPolicies, std::move(policy), {.force = true}));
+  }
   SKIFF_CO_TRY_VOID(co_await client.create(kube::kPods, trial_pod(*trials, fenced, true)));
   SKIFF_CO_TRY_VOID(co_await client.create(kube::kPods, trial_pod(*trials, open, false)));
   SKIFF_CO_TRY(const auto of_fenced, co_await result_of(trials, fenced));

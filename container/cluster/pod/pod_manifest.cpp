@@ -9,6 +9,7 @@
 
 #include "container/cluster/egress/sandbox_parts.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/kube/objects/pod.hpp"
 #include "container/sandbox/dialects.hpp"
 
@@ -22,10 +23,8 @@ constexpr std::string_view kAgentDirectory = "/skiff";
 constexpr std::string_view kAgentProgram = "/skiff/skiffd";
 /// Longer than the agent's own drain (10 s), so that the agent ends its commands itself.
 constexpr int kGraceSeconds = 30;
-constexpr int kDnsPort = 53;
 /// Lower ports need a capability that the container lacks (capabilities(7)), unless its Pod sets a sysctl.
 constexpr std::uint16_t kFirstOrdinaryPort = 1024;
-constexpr std::string_view kCidrs = "cidr=";
 
 /// Creates an object with the sandbox's labels for name and owner.
 Object create_of(const kube::Resource& resource, const SandboxSpec& spec, const ManifestContext& context,
@@ -128,12 +127,6 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
 
 std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, std::size_t index) {
   return context.prefix + spec.name + "-vol-" + std::to_string(index);
-}
-
-/// The name of the sandbox's own policy, or of the policy that sandboxes of the namespace share.
-std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
-  const std::string kind = network_label(spec.pod);
-  return kind == kOwnPolicy ? own_policy_name(spec, context.prefix) : context.prefix + "network-" + kind;
 }
 
 /// The Pod's volumes, and their mounts in the sandbox's container.
@@ -272,16 +265,6 @@ Result<json> create_spec(const SandboxSpec& spec, const ManifestContext& context
   return made;
 }
 
-json port_of(int port, std::string_view protocol) {
-  return {{"port", port}, {"protocol", protocol}};
-}
-
-json peers(const std::vector<std::string>& cidrs) {
-  json list = json::array();
-  for (const std::string& cidr : cidrs) list.push_back({{"ipBlock", {{"cidr", cidr}}}});
-  return list;
-}
-
 /// The field that identifies entries of a list, as in the API's own merges (x-kubernetes-patch-merge-key).
 std::string_view merge_key_of(std::string_view list) {
   return list == "volumeMounts" ? "mountPath" : "name";
@@ -402,62 +385,6 @@ Result<std::vector<Object>> create_volume_claims(const SandboxSpec& spec, const 
   return claims;
 }
 
-std::string own_policy_name(const SandboxSpec& spec, const std::string& prefix) {
-  return prefix + spec.name + "-net";
-}
-
-std::string network_label(const PodOptions& options) {
-  if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwnPolicy};
-  if (options.network == "open") return {};
-  // The sandbox's servers, dialects and agent must be reachable: the shared policy admits only the default port.
-  const bool is_usual = options.ports.empty() && options.dialects.empty() && options.agent_port == kAgentPort;
-  return is_usual ? options.network : std::string{kOwnPolicy};
-}
-
-std::string network_label(const SandboxSpec& spec) {
-  return spec.has_egress() ? std::string{kEgressNetwork} : network_label(spec.pod);
-}
-
-Result<std::optional<Object>> create_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
-  const std::string kind = network_label(spec);
-  if (kind.empty()) return std::nullopt;
-  if (kind == kEgressNetwork) return egress_fence(context.namespace_name, context.prefix);
-  SKIFF_TRY(auto cidrs, parse_network(spec.pod.network));
-  Object policy;
-  json selected;
-  if (kind == kOwnPolicy) {
-    policy = create_of(kube::kNetworkPolicies, spec, context, policy_name(spec, context), "network");
-    selected[labels::kSandbox] = context.sandbox_id;
-  } else {
-    policy = Object::make(kube::kNetworkPolicies, context.namespace_name, policy_name(spec, context));
-    labels::put_common(policy, "network", {}, {});
-    selected[labels::kNetwork] = kind;
-  }
-  json& body = policy.json["spec"];
-  body["podSelector"]["matchLabels"] = std::move(selected);
-  body["policyTypes"] = json::array({"Ingress"});
-  if (!spec.pod.allow.empty()) {
-    body["ingress"] = json::array({json{{"from", peers(spec.pod.allow)}}});
-  } else {
-    // The agent always requires a token, so it may be reachable; ports that the user named should be.
-    json ports = json::array({port_of(spec.pod.agent_port, "TCP")});
-    SKIFF_TRY(auto dialects, ports_of_dialects(spec.pod.dialects));
-    for (const DialectPort& port : dialects) ports.push_back(port_of(port.number, "TCP"));
-    for (const std::string& text : spec.pod.ports) {
-      if (const auto port = parse_port(text)) ports.push_back(port_of(*port, "TCP"));
-    }
-    body["ingress"] = json::array({json{{"ports", std::move(ports)}}});
-  }
-  if (spec.pod.network == "open") return policy;
-  body["policyTypes"].push_back("Egress");
-  body["egress"] = json::array();
-  if (!cidrs.empty()) body["egress"].push_back({{"to", peers(cidrs)}});
-  if (spec.pod.network == "dns") {
-    body["egress"].push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
-  }
-  return policy;
-}
-
 Object create_namespace(const SandboxSpec& spec, const ManifestContext& context) {
   return create_of(kube::kNamespaces, spec, context, context.namespace_name, "namespace");
 }
@@ -481,7 +408,8 @@ std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxS
       objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
     }
   }
-  if (network_label(spec.pod) == kOwnPolicy) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
+  if (network_label(spec.pod) == kOwnPolicy)
+    objects.emplace_back(kube::kNetworkPolicies, own_policy_name(spec, context.prefix));
   return objects;
 }
 

@@ -43,17 +43,6 @@ inline constexpr std::string_view kAgentPortName = "agent";
 [[nodiscard]] std::optional<kube::Object> create_service(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::vector<kube::Object>> create_volume_claims(const SandboxSpec& spec,
                                                                      const ManifestContext& context);
-/// The policy that the spec needs: the namespace's policy of that kind, or one of the sandbox's own if it has CIDRs or
-/// reachable ports. Empty for `open`.
-[[nodiscard]] Result<std::optional<kube::Object>> create_network_policy(const SandboxSpec& spec,
-                                                                        const ManifestContext& context);
-/// The kind of a policy of the sandbox's own.
-inline constexpr std::string_view kOwnPolicy = "own";
-[[nodiscard]] std::string own_policy_name(const SandboxSpec& spec, const std::string& prefix);
-/// The value of the label by which a policy selects the Pod: the kind, `kOwnPolicy`, or "".
-[[nodiscard]] std::string network_label(const PodOptions& options);
-/// Also `kEgressNetwork`, for a sandbox with egress by name.
-[[nodiscard]] std::string network_label(const SandboxSpec& spec);
 /// The namespace of a sandbox with `namespace_per_sandbox`.
 [[nodiscard]] kube::Object create_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> create_quota(const SandboxSpec& spec, const ManifestContext& context);

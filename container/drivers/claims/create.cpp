@@ -7,6 +7,7 @@
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 
 namespace skiff::container {
 namespace {
@@ -110,8 +111,8 @@ Task<Result<ClaimPlan>> plan_claim(Cluster* cluster, ClaimPools* pools, SandboxS
     co_return ClaimPlan{.api = api, .object = create_claim(spec, context, api, source, request.until)};
   }
   SKIFF_CO_TRY(auto sandbox, create_sandbox(spec, context, api, request.until));
-  SKIFF_CO_TRY(auto policy, create_network_policy(spec, context));
-  co_return ClaimPlan{.api = api, .object = std::move(sandbox), .policy = std::move(policy)};
+  SKIFF_CO_TRY(auto policies, create_network_policies(spec, context));
+  co_return ClaimPlan{.api = api, .object = std::move(sandbox), .policies = std::move(policies)};
 }
 
 Task<Result<Object>> create_planned(Cluster* cluster, ClaimPlan plan) {
@@ -129,26 +130,27 @@ Task<Result<Object>> create_planned(Cluster* cluster, ClaimPlan plan) {
     co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + name + "\"", "name");
   }
   if (!made) co_return std::unexpected{creation_error(std::move(made.error()))};
-  if (!plan.policy) co_return std::move(*made);
-  // The sandbox's own policy is deleted with it; other policies are shared.
-  if (!plan.policy->label(labels::kSandbox).empty()) {
-    plan.policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
+  for (Object& policy : plan.policies) {
+    // The sandbox's own policy is deleted with it; other policies are shared.
+    if (!policy.label(labels::kSandbox).empty()) {
+      policy.json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
+    }
+    // A remaining policy of an earlier sandbox of this name does not select this one, so replace it.
+    SKIFF_CO_TRY_VOID(co_await cluster->client().apply(kube::kNetworkPolicies, std::move(policy), {.force = true}));
   }
-  // A remaining policy of an earlier sandbox of this name does not select this one, so replace it.
-  SKIFF_CO_TRY_VOID(co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true}));
   co_return std::move(*made);
 }
 
 Task<Result<std::vector<Object>>> try_planned(Cluster* cluster, ClaimPlan plan) {
   const kube::Resource resource = resource_of(plan);
   std::vector<std::pair<kube::Resource, Object>> trials{{resource, plan.object}};
-  if (plan.policy) trials.emplace_back(kube::kNetworkPolicies, *plan.policy);
+  for (const Object& policy : plan.policies) trials.emplace_back(kube::kNetworkPolicies, policy);
   for (auto& [kind, object] : trials) {
     auto taken = co_await create_claim(cluster, kind, std::move(object), true);
     if (!taken && !taken.error().already_exists()) co_return std::unexpected{creation_error(std::move(taken.error()))};
   }
   std::vector<Object> objects{std::move(plan.object)};
-  if (plan.policy) objects.push_back(std::move(*plan.policy));
+  for (Object& policy : plan.policies) objects.push_back(std::move(policy));
   co_return objects;
 }
 

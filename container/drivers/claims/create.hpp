@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/async/task.hpp"
 #include "base/clock.hpp"
@@ -25,14 +26,14 @@ struct ClaimRequest {
 struct ClaimPlan {
   SandboxApi api = SandboxApi::v1beta1;
   kube::Object object;                      ///< the claim, or the bare Sandbox
-  std::optional<kube::Object> policy = {};  ///< policy of a bare Sandbox whose network is restricted
+  std::vector<kube::Object> policies = {};  ///< policies of a bare Sandbox whose network is restricted
 };
 
 /// Checks the spec and fills in defaults. The pool or template that it names must exist.
 [[nodiscard]] Task<Result<ClaimPlan>> plan_claim(Cluster* cluster, ClaimPools* pools, SandboxSpec spec,
                                                  ClaimRequest request);
 
-/// Creates the object, and then its policy. `sandbox_conflict` if an object of that name exists.
+/// Creates the object, and then its policies. `sandbox_conflict` if an object of that name exists.
 [[nodiscard]] Task<Result<kube::Object>> create_planned(Cluster* cluster, ClaimPlan plan);
 
 /// Returns the objects that would be created, in that order, after a dry run by the API server. Creates nothing.

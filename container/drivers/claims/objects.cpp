@@ -8,6 +8,7 @@
 
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/cluster/pod/pod_end.hpp"
 #include "container/drivers/claims/noted_pod.hpp"
 #include "container/kube/objects/pod.hpp"
@@ -80,16 +81,16 @@ void take_id_from_pod(json& pod_spec) {
   }
 }
 
-/// The template's own policy; none for open networks, because the controller's default admits only its router.
-Result<> put_network(json& body, const SandboxSpec& spec, const ManifestContext& context) {
-  SKIFF_TRY(auto policy, create_network_policy(spec, context));
-  if (!policy) {
+/// The template's own policy; none for open networks, because the controller's default admits only its router. The
+/// controller makes one policy for both directions of it.
+Result<> put_network(json& body, const SandboxSpec& spec) {
+  if (network_label(spec.pod).empty()) {
     body["networkPolicyManagement"] = "Unmanaged";
     return {};
   }
-  const json& rules = policy->json.at("spec");
+  SKIFF_TRY(auto rules, network_rules(spec.pod));
   body["networkPolicyManagement"] = "Managed";
-  body["networkPolicy"] = {{"ingress", rules.at("ingress")}, {"egress", rules.at("egress")}};
+  body["networkPolicy"] = {{"ingress", std::move(rules.ingress)}, {"egress", std::move(rules.egress)}};
   return {};
 }
 
@@ -158,7 +159,7 @@ Result<Object> create_template(const PoolSpec& pool, const ManifestContext& cont
   // Do not use the Pod's own labels: a list of sandboxes must not contain members of a pool.
   body["podTemplate"]["metadata"]["labels"] = {{labels::kPool, labels::label_value(pool.name)}};
   if (!spec.pod.annotations.empty()) body["podTemplate"]["metadata"]["annotations"] = spec.pod.annotations;
-  SKIFF_TRY_VOID(put_network(body, spec, context));
+  SKIFF_TRY_VOID(put_network(body, spec));
   return made;
 }
 

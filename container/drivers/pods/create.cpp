@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
-#include "container/cluster/egress/objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
 #include "container/drivers/pods/egress/egress.hpp"
 #include "container/drivers/pods/remove.hpp"
@@ -111,20 +111,13 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
 }
 
 Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context, const Object* config_map) {
-  SKIFF_CO_TRY(auto policy, create_network_policy(spec, context));
-  if (!policy) co_return Result<>{};
-  const bool is_own = !policy->label(labels::kSandbox).empty();
-  if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
-    policy->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
-  }
-  std::vector<Object> policies;
-  if (spec.has_egress()) policies.push_back(egress_entrance(context.namespace_name, context.prefix));
-  policies.push_back(std::move(*policy));
-  if (spec.has_egress() && !spec.pod.dialects.empty()) {
-    policies.push_back(egress_dialects(context.namespace_name, context.prefix));
-  }
-  for (Object& one : policies) {
-    auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(one), {.force = true});
+  SKIFF_CO_TRY(auto policies, create_network_policies(spec, context));
+  for (Object& policy : policies) {
+    const bool is_own = !policy.label(labels::kSandbox).empty();
+    if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
+      policy.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+    }
+    auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(policy), {.force = true});
     if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
   }
   co_return Result<>{};

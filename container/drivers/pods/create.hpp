@@ -33,7 +33,7 @@ namespace skiff::container {
                                                       std::optional<kube::Object> config_map, ManifestContext context,
                                                       SteadyTime deadline, Progress progress);
 
-/// Creates or changes the policy that the spec needs. The record, if there is one, owns the sandbox's own policy.
+/// Creates or changes the policies that the spec needs. The record, if there is one, owns the sandbox's own policy.
 [[nodiscard]] Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context,
                                            const kube::Object* config_map);
 

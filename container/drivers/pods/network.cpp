@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/cluster/pod/pod_manifest.hpp"
 #include "container/cluster/remove.hpp"
 #include "container/drivers/pods/create.hpp"

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/id.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/kube/objects/pod.hpp"
 
 namespace skiff::container {

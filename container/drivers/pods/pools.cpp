@@ -20,11 +20,11 @@
 #include "base/async/with_timeout.hpp"
 #include "base/id.hpp"
 #include "container/agent/client.hpp"
-#include "container/cluster/egress/objects.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod/creation_error.hpp"
 #include "container/cluster/pod/creation_mark.hpp"
 #include "container/cluster/pod/pod_wait.hpp"
+#include "container/drivers/pods/create.hpp"
 #include "container/drivers/pods/egress/egress.hpp"
 #include "container/kube/watch.hpp"
 #include "container/sandbox/undo_unless.hpp"
@@ -260,21 +260,6 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
   }
 }
 
-Task<Result<>> PodPools::create_policy(const PoolSpec* pool) {
-  const ManifestContext context = context_of(*cluster_);
-  const SandboxSpec waiting = while_it_waits(*pool);
-  SKIFF_CO_TRY(auto policy, create_network_policy(waiting, context));
-  if (!policy) co_return Result<>{};
-  std::vector<Object> policies;
-  if (waiting.has_egress()) policies.push_back(egress_entrance(context.namespace_name, context.prefix));
-  policies.push_back(std::move(*policy));
-  for (Object& one : policies) {
-    auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(one));
-    if (!made && !made.error().already_exists()) co_return std::unexpected{std::move(made.error())};
-  }
-  co_return Result<>{};
-}
-
 Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime deadline, Progress progress) {
   auto filled = co_await fill(name);
   if (!filled) co_return filled;
@@ -311,7 +296,8 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   SKIFF_CO_TRY_VOID(co_await check_egress(cluster_, &wanted.sandbox));
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  SKIFF_CO_TRY_VOID(co_await answered_by(deadline, create_policy(&wanted)));
+  auto network = apply_network(cluster_, while_it_waits(wanted), context_of(*cluster_), nullptr);
+  SKIFF_CO_TRY_VOID(co_await answered_by(deadline, std::move(network)));
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = create_and_fill(std::move(wanted), creation, deadline, std::move(progress));

@@ -99,7 +99,6 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
   [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
   [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
-  [[nodiscard]] Task<Result<>> create_policy(const PoolSpec* pool);
   [[nodiscard]] Task<Result<PoolStatus>> create_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
                                                          Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);

@@ -8,6 +8,7 @@
 
 #include "base/async/in_parallel.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 #include "container/cluster/pod/pod_manifest.hpp"
 
 namespace skiff::container {

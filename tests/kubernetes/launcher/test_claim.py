@@ -185,7 +185,7 @@ def test_manifest_prints_a_template_that_runs_skiffd(skiff):
 def test_manifest_and_a_dry_run_print_what_the_claim_driver_makes_and_make_nothing(skiff, pool):
     before = skiff.namespace.of_skiff()
     bare = ["box", "--image", BUSYBOX, "--network", "dns", "-o", "json"]
-    assert kinds(skiff("up", "--dry-run", *bare)[0]) == kinds(skiff("manifest", *bare)[0]) == ["Sandbox", "NetworkPolicy"]
+    assert kinds(skiff("up", "--dry-run", *bare)[0]) == kinds(skiff("manifest", *bare)[0]) == ["Sandbox", *["NetworkPolicy"] * 2]
     assert kinds(skiff("up", "box", "--dry-run", "--pool", pool, "-o", "json")[0]) == ["SandboxClaim"]
     claim = skiff("manifest", "box", "--pool", pool, "--ttl", "1h")[0]
     dry(skiff, claim)

@@ -178,17 +178,18 @@ def test_secrets_and_config_maps_of_the_namespace_are_mounted_or_become_variable
 
 
 # langchain-kubernetes: network blocking. This cluster keeps policies and enforces none: what is proved is the object.
-def test_a_policy_for_the_network_is_one_for_all_and_selects_those_who_asked(skiff, namespace):
+def test_the_policies_for_the_network_are_for_all_and_select_those_who_asked(skiff, namespace):
     skiff.ups(("one", "--network", "deny"), ("two", "--network", "deny"))
-    (policy,) = namespace.items("networkpolicies")
-    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and not policy["spec"].get("egress")
-    selected = policy["spec"]["podSelector"]["matchLabels"]
-    for name in ("one", "two"):
-        assert selected.items() <= skiff.pod(name)["metadata"]["labels"].items()
+    out, into = sorted(namespace.items("networkpolicies"), key=lambda policy: policy["metadata"]["name"])
+    assert out["spec"]["policyTypes"] == ["Egress"] and out["spec"].keys().isdisjoint(("egress", "ingress"))
+    assert into["spec"]["policyTypes"] == ["Ingress"] and into["spec"]["ingress"][0]["ports"][0]["port"] == 7070
+    for policy in (out, into):
+        for name in ("one", "two"):
+            assert policy["spec"]["podSelector"]["matchLabels"].items() <= skiff.pod(name)["metadata"]["labels"].items()
     # A sandbox that opens its own port has its own policy, which is removed with it.
     skiff.up("three", "--network", "deny", "--port", "8080")
     own = namespace.get("networkpolicy", "skiff-three-net")["spec"]
     assert [port["port"] for port in own["ingress"][0]["ports"]] == [7070, 8080] and own.get("egress", []) == []
     assert own["podSelector"]["matchLabels"].items() <= skiff.pod("three")["metadata"]["labels"].items()
     skiff("rm", "three")
-    assert len(namespace.items("networkpolicies")) == 1
+    assert sorted(namespace.names("networkpolicies")) == ["skiff-network-deny", "skiff-network-deny-agent"]

@@ -122,6 +122,38 @@ def test_the_network_policy_decides_what_a_sandbox_reaches(skiff, strangers, net
               "cidr": [True, True, False, False, False]}[network], seen, network)
 
 
+def shared_policy_of_before(network):
+    """As older programs made it: one policy for both directions."""
+    dns = {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": f"skiff-network-{network}"},
+            "spec": {"podSelector": {"matchLabels": {"skiff.dev/network": network}}, "policyTypes": ["Ingress", "Egress"],
+                     "ingress": [{"ports": [{"port": AGENT, "protocol": "TCP"}]}], "egress": [dns] if network == "dns" else []}}
+
+
+@pytest.mark.parametrize("network", ["deny", "dns"])
+def test_sandboxes_whose_network_is_restricted_do_not_reach_each_others_agents(skiff, strangers, network):
+    """kube-router takes the ingress rules of a policy for egress, too, between the Pods that the policy selects."""
+    skiff.namespace.create(shared_policy_of_before(network))
+    skiff("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--network", network)
+    (waiting,) = (one["status"]["podIP"] for one in skiff.namespace.items("pods"))
+    skiff.ups(("box", "--network", network), ("other", "--network", network))
+    other = skiff.pod("other")["status"]["podIP"]
+    serve_pages(skiff, 8080, name="other")
+    comes_to([True, True, False], lambda: strangers[0].reaches((waiting, AGENT), (other, AGENT), (other, 8080)), "a stranger")
+
+    def seen():
+        return answers(skiff("exec", "box", "--", "sh", "-c", asking((waiting, AGENT), (other, AGENT), (other, 8080)))[0])
+
+    comes_to([False, False, False], seen, network)
+    policies = {one["metadata"]["name"]: one["spec"] for one in skiff.namespace.items("networkpolicies")}
+    way_out, way_in = policies.pop(f"skiff-network-{network}"), policies.pop(f"skiff-network-{network}-agent")
+    assert (policies, way_out["policyTypes"], way_in["policyTypes"]) == ({}, ["Egress"], ["Ingress"])
+    assert "ingress" not in way_out and "egress" not in way_in
+    # The launcher reaches each of them as ever.
+    assert [skiff("exec", name, "--", "echo", name)[0] for name in ("box", "other")] == ["box\n", "other\n"]
+    skiff("pool", "rm", "warm")
+
+
 # --- deploy/serve ---
 
 @pytest.fixture(scope="module")

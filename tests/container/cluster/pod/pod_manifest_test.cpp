@@ -139,25 +139,6 @@ TEST(PodManifest, WhatTheNamespaceHasIsMountedAndNotMade) {
   EXPECT_EQ(owned_objects(spec, "skiff-")[0].second, "skiff-box-vol-1");
 }
 
-TEST(PodManifest, PortsThatAreNamedAreOpenWhateverTheNetwork) {
-  SandboxSpec spec = box();
-  spec.pod.ports = {"8080"};
-  EXPECT_FALSE(create_network_policy(spec, kContext).value()) << "an open network is open";
-  for (const char* network : {"deny", "dns", "cidr=10.0.0.0/8"}) {
-    spec.pod.network = network;
-    const auto policy = create_network_policy(spec, kContext).value().value();
-    EXPECT_EQ(policy.name(), "skiff-box-net") << network;
-    EXPECT_EQ(policy.json["spec"]["podSelector"]["matchLabels"], (json{{"skiff.dev/sandbox", "s1"}}));
-    EXPECT_EQ(
-        policy.json["spec"]["ingress"],
-        json::array(
-            {{{"ports", json::array({{{"port", 7070}, {"protocol", "TCP"}}, {{"port", 8080}, {"protocol", "TCP"}}})}}}))
-        << network;
-    EXPECT_EQ(pod_of(spec)["metadata"]["labels"]["skiff.dev/network"], "own");
-    EXPECT_EQ(owned_objects(spec, "skiff-").back().second, "skiff-box-net");
-  }
-}
-
 TEST(PodManifest, DialectsAreSpokenWhereTheirClientsLook) {
   SandboxSpec spec = box();
   spec.pod.dialects = {"python-runtime", "sandboxd"};
@@ -213,19 +194,6 @@ TEST(PodManifest, TheHomeOfE2bIsKeptAsLongAsTheWorkspace) {
   EXPECT_EQ(mount_at(pod_of(spec), "/home/user")["name"], "home");
 }
 
-TEST(PodManifest, ADialectPassesTheNetworkThatDeniesOthers) {
-  SandboxSpec spec = box();
-  spec.pod.dialects = {"sandboxd"};
-  EXPECT_EQ(network_label(spec.pod), "") << "an open network is open";
-  spec.pod.network = "deny";
-  EXPECT_EQ(network_label(spec.pod), "own");
-  const auto policy = create_network_policy(spec, kContext).value().value();
-  std::vector<int> numbers;
-  for (const json& port : policy.json["spec"]["ingress"][0]["ports"]) numbers.push_back(port["port"]);
-  EXPECT_EQ(numbers, (std::vector<int>{7070, 8080, 9090}));
-  EXPECT_EQ(policy.json["spec"]["egress"], json::array());
-}
-
 TEST(PodManifest, AnOrdinaryUserMayTakeADialectsLowPort) {
   SandboxSpec spec = box();
   spec.pod.dialects = {"kubebox"};
@@ -254,11 +222,6 @@ TEST(PodManifest, AnAgentMayListenElsewhere) {
   const json ports = create_service(spec, kContext)->json["spec"]["ports"];
   EXPECT_EQ(ports[0], (json{{"name", "agent"}, {"port", 8888}, {"targetPort", "agent"}}));
   EXPECT_EQ(ports[1]["port"], 7070);
-  spec.pod.ports.clear();
-  spec.pod.network = "deny";
-  const auto policy = create_network_policy(spec, kContext).value().value();
-  EXPECT_EQ(policy.name(), "skiff-box-net") << "the shared one lets in another port";
-  EXPECT_EQ(policy.json["spec"]["ingress"][0]["ports"], json::array({{{"port", 8888}, {"protocol", "TCP"}}}));
 }
 
 TEST(PodManifest, TheServiceSelectsThisSandbox) {
@@ -305,25 +268,6 @@ TEST(PodManifest, AServiceThatFewMayReachKeepsTheAddressesOfItsClients) {
   // For everybody again: the patch takes both back.
   EXPECT_EQ(service_exposure({.service = ServiceKind::loadbalancer}),
             (json{{"externalTrafficPolicy", "Cluster"}, {"loadBalancerSourceRanges", json{}}}));
-}
-
-TEST(PodManifest, PoliciesAreSharedByKindUnlessTheyHaveAddresses) {
-  SandboxSpec spec = box();
-  EXPECT_FALSE(create_network_policy(spec, kContext).value());
-  spec.pod.network = "deny";
-  const auto deny = create_network_policy(spec, kContext).value().value();
-  EXPECT_EQ(deny.name(), "skiff-network-deny");
-  EXPECT_EQ(deny.json["spec"]["podSelector"]["matchLabels"], (json{{"skiff.dev/network", "deny"}}));
-  EXPECT_EQ(deny.json["spec"]["egress"], json::array());
-  EXPECT_EQ(deny.json["spec"]["ingress"][0]["ports"][0]["port"], 7070);
-  EXPECT_EQ(pod_of(spec)["metadata"]["labels"]["skiff.dev/network"], "deny");
-  spec.pod.network = "dns";
-  EXPECT_EQ(create_network_policy(spec, kContext).value()->json["spec"]["egress"][0]["ports"][0]["port"], 53);
-  spec.pod.network = "cidr=10.0.0.0/8";
-  const auto own = create_network_policy(spec, kContext).value().value();
-  EXPECT_EQ(own.name(), "skiff-box-net");
-  EXPECT_EQ(own.json["spec"]["egress"][0]["to"][0]["ipBlock"]["cidr"], "10.0.0.0/8");
-  EXPECT_EQ(own.json["spec"]["podSelector"]["matchLabels"], (json{{"skiff.dev/sandbox", "s1"}}));
 }
 
 TEST(PodManifest, OverridesAreMergedDeep) {

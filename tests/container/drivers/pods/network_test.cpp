@@ -1,6 +1,9 @@
 #include "container/drivers/pods/network.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/container/drivers/pods/driven_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -40,6 +43,21 @@ CO_TEST(ChangeNetwork, SaysWhatItHasChangedAndDoesTheRestWhenRepeated, DrivenClu
   CO_ASSERT_TRUE(changed.has_value()) << changed.error().message;
   EXPECT_EQ(changed->network, "open");
   EXPECT_FALSE(on.fake.server.find(kube::kNetworkPolicies, "default", "skiff-box-net"));
+}
+
+CO_TEST(ChangeNetwork, MendsThePolicyOfAnOlderProgramAndNeverOpensTheWayIn, DrivenCluster& on) {
+  fakes::put_sandbox(on.fake.server, "box", "s1");
+  kube::Object older = kube::Object::make(kube::kNetworkPolicies, "default", "skiff-network-deny");
+  older.json["spec"] = nlohmann::json::parse(
+      R"({"policyTypes": ["Ingress", "Egress"], "egress": [], "ingress": [{"ports": [{"port": 7070, "protocol": "TCP"}]}]})");
+  on.fake.server.put(kube::kNetworkPolicies, std::move(older));
+  CO_ASSERT_TRUE((co_await on.driver.set_network("box", "deny", {})).has_value());
+  const auto mended = on.fake.server.find(kube::kNetworkPolicies, "default", "skiff-network-deny");
+  CO_ASSERT_TRUE(mended.has_value());
+  EXPECT_EQ(mended->json["spec"]["policyTypes"], nlohmann::json::array({"Egress"}));
+  EXPECT_EQ(mended->json["spec"]["ingress"], nlohmann::json::array());
+  EXPECT_LT(on.place_of("PATCH", "/networkpolicies/skiff-network-deny-agent"),
+            on.place_of("PATCH", "/networkpolicies/skiff-network-deny"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "container/drivers/pods/pool_record.hpp"
+#include "container/cluster/pod/network_policies.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
