@@ -137,14 +137,11 @@ def test_sandboxes_whose_network_is_restricted_do_not_reach_each_others_agents(s
     skiff("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--network", network)
     (waiting,) = (one["status"]["podIP"] for one in skiff.namespace.items("pods"))
     skiff.ups(("box", "--network", network), ("other", "--network", network))
-    other = skiff.pod("other")["status"]["podIP"]
+    other, service = skiff.pod("other")["status"]["podIP"], skiff.namespace.get("service", "skiff-other-svc")["spec"]["clusterIP"]
     serve_pages(skiff, 8080, name="other")
-    comes_to([True, True, False], lambda: strangers[0].reaches((waiting, AGENT), (other, AGENT), (other, 8080)), "a stranger")
-
-    def seen():
-        return answers(skiff("exec", "box", "--", "sh", "-c", asking((waiting, AGENT), (other, AGENT), (other, 8080)))[0])
-
-    comes_to([False, False, False], seen, network)
+    places = [(waiting, AGENT), (other, AGENT), (service, AGENT), (other, 8080)]
+    comes_to([True, True, True, False], lambda: strangers[0].reaches(*places), "a stranger")
+    comes_to([False] * 4, lambda: answers(skiff("exec", "box", "--", "sh", "-c", asking(*places))[0]), network)
     policies = {one["metadata"]["name"]: one["spec"] for one in skiff.namespace.items("networkpolicies")}
     way_out, way_in = policies.pop(f"skiff-network-{network}"), policies.pop(f"skiff-network-{network}-agent")
     assert (policies, way_out["policyTypes"], way_in["policyTypes"]) == ({}, ["Egress"], ["Ingress"])

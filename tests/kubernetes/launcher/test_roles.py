@@ -126,7 +126,7 @@ def test_forward_works_with_just_its_role(request, tmp_path, driver):
 MAKES = {
     "run": [["run", BUSYBOX, "--", "true"]],
     "gc": [["gc", "--max-idle", "10ms"]],
-    "pool": [["pool", "create", "warm", "--image", BUSYBOX], ["pool", "status", "warm"], ["pool", "status"],
+    "pool": [["pool", "create", "warm", "--image", BUSYBOX, "--network", "deny"], ["pool", "status", "warm"], ["pool", "status"],
              ["pool", "scale", "warm", "2"], ["pool", "rm", "warm"]],
 }
 DRIVERS = pytest.mark.parametrize("driver", ["pod", "claim"])
