@@ -77,9 +77,10 @@ struct RelayOptions {
 
 /// Passes a request on to another server, and its response back: interim responses, bodies and trailers in both
 /// directions at the same time, block by block, each at the pace of its receiver. `request` has the head for the server
-/// (`forwarded_request`). `server` has no connection, or one that is reusable, and a `read_idle_time` of kForever: after its head, the
-/// response may take as long as the client stays. When one side leaves, the other is closed; a response that is
-/// truncated on one side is truncated on the other. Another task can end the relay by `server.close()`.
+/// (`forwarded_request`). `server` has no connection, or one that is reusable, and a `read_idle_time` of kForever:
+/// after its head, the response may take as long as the client stays. When one side leaves, the other is closed; a
+/// response that is truncated on one side is truncated on the other. Another task can end the relay by
+/// `server.close()`.
 ///
 /// Errors before the response has begun, which the caller responds with: those of the server's `connect`; `timeout`;
 /// `bad_gateway` when the server broke off or sent an invalid response; `invalid_request` and `request_timeout` for the

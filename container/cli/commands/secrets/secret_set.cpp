@@ -220,9 +220,10 @@ Command secret_set_command() {
       .summary = "keep a secret from stdin for the requests of sandboxes to some hosts",
       .text =
           "The egress proxy of a sandbox that was made with --egress-secret NAME puts the secret into requests to\n"
-          "these hosts. Commands never see it, and skiff never shows it. Set again without flags it gets another value,\n"
-          "which counts from the next request on. Secrets of boxes are kept on this machine; with the driver pod they\n"
-          "are kept in the namespace of the proxy of `skiff egress install`, for all sandboxes of the namespace.\n"
+          "these hosts. Commands never see it, and skiff never shows it. Set again without flags it gets another\n"
+          "value, which counts from the next request on. Secrets of boxes are kept on this machine; with the driver\n"
+          "pod they are kept in the namespace of the proxy of `skiff egress install`, for all sandboxes of the\n"
+          "namespace.\n"
           "\n"
           "  skiff secret set github --host github.com --basic x-access-token < token\n"
           "  skiff secret set fetch --host github.com --basic x-access-token \\\n"
