@@ -14,7 +14,7 @@ using std::chrono::steady_clock;
 
 /// Pause before a Pod that fills a pool, or the first of a line, looks again whether it may start: time passes without
 /// an event.
-constexpr milliseconds kBeforeNextLook{100};
+constexpr milliseconds kBetweenLooks{100};
 /// A pool that is half empty is filled beside callers that take its members, after so long.
 constexpr milliseconds kPoliteness{1'000};
 
@@ -85,7 +85,7 @@ Task<std::optional<FreeMembers::Held>> PoolTurns::Place::turn() {
     const SteadyTime now = steady_clock::now();
     const bool may_start = is_next && !turns_->members_.has_others(pool_) && turns_->starts_.has_room();
     if (held || now >= until_ || may_start) break;
-    const SteadyTime look = is_next ? std::min(until_, now + kBeforeNextLook) : until_;
+    const SteadyTime look = is_next ? std::min(until_, now + kBetweenLooks) : until_;
     (void)co_await within(look, next_wake(seen));
   }
   leave();
@@ -116,7 +116,7 @@ bool PoolTurns::may_refill(const std::string& pool, unsigned size, SteadyTime si
 
 Task<std::unique_ptr<PodStarts::Permit>> PoolTurns::refill(std::string pool, unsigned size, std::string name) {
   const SteadyTime since = steady_clock::now();
-  while (!may_refill(pool, size, since)) co_await pause(kBeforeNextLook);
+  while (!may_refill(pool, size, since)) co_await pause(kBetweenLooks);
   co_return start(std::move(name));
 }
 
