@@ -56,13 +56,13 @@ std::unexpected<Error> bad_setting(std::string what) {
 // --- a BIO over a socket: as OpenSSL's own, but a closed peer raises no SIGPIPE
 // ---------------------------------------
 
-/// Records that are sent together.
-constexpr std::size_t kAtOnce = 4 * kTlsRecord;
-/// The room for them with their headers and protection, at most (RFC 8446, 5.2).
-constexpr std::size_t kSentAtOnce = kAtOnce + kAtOnce / kTlsRecord * (5 + 256);
+/// The payload of records that are sent together.
+constexpr std::size_t kPayload = 4 * kTlsRecord;
+/// These records with their headers and protection, at most (RFC 8446, 5.2).
+constexpr std::size_t kRecords = kPayload + kPayload / kTlsRecord * (5 + 256);
 /// Most bytes that one call takes from the socket. OpenSSL reads on for as long as messages come that need no answer
 /// and have no data, such as session tickets, and nobody else would have the reactor.
-constexpr std::size_t kTakenAtOnce = kSentAtOnce;
+constexpr std::size_t kTakenAtOnce = kRecords;
 
 /// The way of a session's bytes.
 struct Wire {
@@ -165,7 +165,7 @@ class OpenSslSession final : public TlsSession {
 
   IoStep read(std::span<char> into) override {
     if (after_read_) return *after_read_;
-    into = into.first(std::min(into.size(), kAtOnce));
+    into = into.first(std::min(into.size(), kPayload));
     begin();
     std::size_t got = 0;
     for (std::size_t record = kTlsRecord; got < into.size() && (record == kTlsRecord || SSL_has_pending(ssl_.get()));) {
@@ -193,8 +193,8 @@ class OpenSslSession final : public TlsSession {
       const int result = SSL_write_ex(ssl_.get(), from.data(), from.size(), &sent);
       return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
     }
-    from = from.substr(0, kAtOnce);
-    wire_->unsent.reserve(kSentAtOnce);
+    from = from.substr(0, kPayload);
+    wire_->unsent.reserve(kRecords);
     wire_->gathers = true;
     int result = 1;
     std::size_t taken = 0;

@@ -4,7 +4,7 @@ FOLDER gets `ca.pem`, which signs the server on port 9443 for git.example.com an
 `git http-backend` on FOLDER/git; /echo answers with the request as it came; /field has its credential in a field; /bytes answers with
 the credential byte by byte; /gzip is encoded though nobody asked; /ws becomes a WebSocket that gives five bytes back, with its
 credential in the head; /socket becomes one that says hello; /static/PATH is a file of FOLDER; /port says on which connection the request
-came, /port/last ends that connection, and /port/more sends a second answer that nobody asked for; /lazy does not read the request's body,
+came, /port/last ends that connection, /port/deaf does when the next request comes, and /port/more sends a second answer that nobody asked for; /lazy does not read the request's body,
 whose bytes so begin the next request. Without the token everything is 401."""
 
 import base64
@@ -137,6 +137,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = f"<{self.client_address[1]}>"
         self.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode() +
                          (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong" if self.path == "/port/more" else b""))
+        if self.path == "/port/deaf":
+            self.rfile.read(1)
+            self.close_connection = True
 
     def greet(self):
         """As a WebSocket: one text, and the end."""

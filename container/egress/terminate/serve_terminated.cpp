@@ -106,15 +106,18 @@ class Server {
   Deadline kept_;
 };
 
-/// Whether another request may follow on the connection of this one. A server that does not read a body takes it for
-/// the beginning of the next request, and gives that the secret.
-bool may_go_on(const protocol::HttpRequest& request) {
-  return request.body.kind == protocol::BodyFraming::Kind::none;
+/// Whether the request may share a connection to the server with others. Not with a body: a server that does not read
+/// it takes it for the beginning of the next request, and gives that the secret. And the server may end the connection
+/// right now, so it has to be a request that can be sent once more (RFC 9110, 9.2.2).
+bool may_share(const protocol::HttpRequest& request) {
+  return request.body.kind == protocol::BodyFraming::Kind::none &&
+         (request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS");
 }
 
-Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::HttpClient* server) {
+/// Returns false if a server that was kept has ended the connection without a byte of an answer.
+Task<bool> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::HttpClient* server, bool is_kept) {
   Injected injected = inject(secret, http->request());
-  if (!may_go_on(http->request())) injected.fields.set("Connection", "close");
+  if (!may_share(http->request())) injected.fields.set("Connection", "close");
   protocol::HttpClient::Request request{.method = http->request().method,
                                         .target = protocol::target_behind(http->request(), 0),
                                         .headers = std::move(injected.fields),
@@ -133,20 +136,24 @@ Task<> pass(Terminated* proxy, HttpExchange* http, Secret secret, protocol::Http
   }
   auto passed = co_await protocol::relay(http, server, std::move(request), std::move(relayed));
   if (!passed) server->close();
-  if (passed || http->status() != 0) co_return;
+  if (passed || http->status() != 0) co_return true;
+  if (is_kept && passed.error().code == Errc::bad_gateway && !server->answer_begun()) co_return false;
   if (auto refusal = refusal_for(passed.error(), masking, secret)) co_await refuse(proxy, http, std::move(*refusal));
+  co_return true;
 }
 
-/// Sends the request with its secret to the server, on the last connection or a new one.
-Task<> reach(Terminated* proxy, HttpExchange* http, Secret secret, Server* server) {
+/// Sends the request with its secret to the server, on the last connection or a new one. Returns as `pass`.
+Task<bool> reach(Terminated* proxy, HttpExchange* http, Secret secret, Server* server) {
   AuditRequest request{.method = http->request().method,
                        .path = http->request().target.path.substr(0, kLoggedPath),
                        .secret = secret.name};
   auto tls = proxy->terminator->client(secret);
+  const bool shares = may_share(http->request());
+  const bool is_kept = shares && tls && server->is_reusable(tls->get());
   std::optional<Refusal> refusal;
   if (!tls) {
     refusal = {502, "upstream_tls", tls.error().message};
-  } else if (server->is_reusable(tls->get())) {
+  } else if (is_kept) {
     refusal = proxy->reach_again(std::move(request));
   } else if (auto connected = co_await proxy->reach(std::move(request))) {
     server->connected(proxy->target, std::move(*connected), std::move(*tls));
@@ -155,11 +162,11 @@ Task<> reach(Terminated* proxy, HttpExchange* http, Secret secret, Server* serve
   }
   if (refusal) {
     co_await refuse(proxy, http, std::move(*refusal));
-    co_return;
+    co_return true;
   }
-  const bool goes_on = may_go_on(http->request());
-  co_await pass(proxy, http, std::move(secret), &server->use());
-  goes_on ? server->rest() : server->close();
+  const bool is_answered = co_await pass(proxy, http, std::move(secret), &server->use(), is_kept);
+  shares ? server->rest() : server->close();
+  co_return is_answered;
 }
 
 Task<> handle(Terminated* proxy, HttpExchange* http, Server* server) {
@@ -180,7 +187,10 @@ Task<> handle(Terminated* proxy, HttpExchange* http, Server* server) {
     co_await refuse(proxy, http, std::move(*refusal));
     co_return;
   }
-  co_await reach(proxy, http, std::move(*secret), server);
+  if (!co_await reach(proxy, http, *secret, server)) {
+    proxy->is_over(0);
+    (void)co_await reach(proxy, http, std::move(*secret), server);
+  }
   if (http->status() != kSwitching) proxy->is_over(http->status());
 }
 

@@ -32,7 +32,7 @@ struct Terminated {
 
 /// Serves requests in the TLS of a tunnel until the client ends. `hello` is what has come of that TLS. Each request is
 /// parsed, judged and framed anew, gets the secret of its host, and goes out on a TLS connection to the server, whose
-/// certificate has to be good for that name. Requests without a body that follow at once share one. The secret is
+/// certificate has to be good for that name. Requests to read that follow at once share one. The secret is
 /// masked in what comes back.
 [[nodiscard]] Task<> serve_terminated(protocol::Stream client, std::string hello, Terminated proxy);
 
