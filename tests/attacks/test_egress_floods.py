@@ -43,6 +43,10 @@ def memory_of(pid):
     return proc.rss_bytes(pid), int(proc.status(pid, "VmHWM").split()[0]) * 1024
 
 
+#: AddressSanitizer keeps freed blocks. The proxy does not have the variable by which .ci/test lets it keep few.
+QUARANTINE = 256 * MIB if os.environ.get("SKIFFD_SANITIZER") else 0
+
+
 def descriptors_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -64,7 +68,7 @@ def test_slow_readers_take_little_memory(box):
         until_still(lambda: memory_of(pid)[0] // MIB)
         grown = memory_of(pid)[1] - before[0], memory_of(agent)[1] - before[1]
         # 16 MiB of slow receivers, and less than 256 KiB beside them for each connection with two ends of TLS.
-        assert grown[0] < proc.allowance((16 + 25) * MIB) and grown[1] < proc.allowance(32 * MIB), grown
+        assert grown[0] < proc.allowance((16 + 25) * MIB) + QUARANTINE and grown[1] < proc.allowance(32 * MIB), grown
         assert through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200
     until(lambda: descriptors_of(pid) < 40)
 
@@ -77,8 +81,8 @@ def test_halves_of_requests_keep_their_places_and_no_more(box):
     with Holder(box.skiff, {"hellos": 6, "to": "pypi.org:443"}, {"halves": 400, "text": head}) as holder:
         assert holder.said == [6, 6 + 400 - 256]
         assert before + 256 <= descriptors_of(pid) < before + 256 + 40
-        # The next one is refused with a reason. What is there already goes on.
-        assert through(box.skiff, {"to": "pypi.org:443"})[0]["code"] == "too_many_connections"
+        # The next one is refused, with a reason unless it is still sending. What is there already goes on.
+        until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0].get("code") == "too_many_connections")
         assert memory_of(pid)[1] - memory < proc.allowance(32 * MIB)
     until(lambda: through(box.skiff, {"to": "pypi.org:443"})[0]["status"] == 200)
 

@@ -245,6 +245,7 @@ export default {
     await page.getByText('The file was deleted. This was its text.').waitFor()
     await page.getByRole('button', { name: 'Write it anew' }).click()
     await page.getByRole('button', { name: 'Write your text to a new file' }).click()
+    await page.getByRole('button', { name: 'Write your text to a new file' }).waitFor({ state: 'hidden' })
     await isSaved(page)
     assert.equal(content('src/note.md'), '# Theirs\n')
   },
