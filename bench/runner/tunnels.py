@@ -20,6 +20,7 @@ from .processes import Absent, Failed, Folder, die_with_the_runner
 ENDS = Path(tunnel_ends.__file__)
 GIB = 1024 ** 3
 HEADER = b'{"alg":"EdDSA","typ":"JWT"}'
+TRUST = ("ca.pem", "ca-bundle.pem", "trust.p12", "chromium.json")  # files that the proxy of a box writes
 PORTS = {"pods": 3128, "nginx": 3200, "tls": 3300}
 STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
 NGINX = """load_module {module};
@@ -152,7 +153,7 @@ class Tunnels:
         secret = {"name": "bench", "hosts": [host], "header": "Authorization", "format": "Bearer {}", "value": "0123456789abcdef",
                   "ca_pem": Path(f"{authority}.pem").read_text()}
         for path, text in ((secrets / "bench.json", json.dumps(secret)), (self.home / "egress.json", json.dumps([host])),
-                           (self.home / "egress-secrets.json", '["bench"]'), (self.home / "egress-ca.pem", ""), (self.home / "egress-ca-bundle.pem", "")):
+                           (self.home / "egress-secrets.json", '["bench"]'), *((self.home / f"egress-{name}", "") for name in TRUST)):
             path.write_text(text)
             path.chmod(0o600)
 
