@@ -145,7 +145,7 @@ def test_requests_that_follow_at_once_share_a_connection_to_the_server(box, orig
 def test_a_server_that_ends_the_connection_is_asked_once_more(box, origin):
     """It ends it when the next request comes."""
     deaf = get("/port/deaf").replace("Connection: close\r\n", "")
-    # What is not only read goes out on a connection of its own.
+    # A request that is not only to read goes out on a connection of its own.
     for method in ("GET", "POST"):
         (said,) = say(box, deaf + get("/port", method=method))
         assert said.count("HTTP/1.1 200") == 2, said
