@@ -87,7 +87,12 @@ CO_TEST(HostProcess, IsFoundByAnArgumentAndByAVariable) {
   const std::string id = new_id("s");
   const Daemon daemon = start("echo ready; exec sleep 1000 # " + id, {"PATH=/usr/bin:/bin", "MARK=" + id});
   CO_ASSERT_TRUE(daemon.line == "ready");
-  const auto found = processes_with_variable("MARK=" + id);
+  auto found = processes_with_variable("MARK=" + id);
+  // While it becomes `sleep` it has no variables for a moment (execve(2)).
+  while (found.empty()) {
+    co_await test::pause(1ms);
+    found = processes_with_variable("MARK=" + id);
+  }
   CO_ASSERT_TRUE(found.size() == 1);
   EXPECT_EQ(found.front(), daemon.process);
   EXPECT_TRUE(processes_with_variable("MARK=" + id.substr(1)).empty());
