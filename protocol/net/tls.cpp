@@ -187,7 +187,11 @@ class OpenSslSession final : public TlsSession {
   IoStep write(std::string_view from) override {
     begin();
     if (auto step = flush(); step.kind != IoStep::Kind::done) return step;
-    if (const std::size_t taken = std::exchange(taken_, 0)) return {.bytes = taken};
+    if (taken_ > 0) {
+      const std::size_t told = std::min(taken_, from.size());
+      taken_ -= told;
+      return {.bytes = told};
+    }
     std::size_t sent = 0;
     if (from.size() <= kTlsRecord) {
       const int result = SSL_write_ex(ssl_.get(), from.data(), from.size(), &sent);
@@ -265,7 +269,7 @@ class OpenSslSession final : public TlsSession {
   std::shared_ptr<TlsContext> context_;
   std::unique_ptr<Wire> wire_;
   SslPtr ssl_;
-  std::size_t taken_ = 0;             ///< by a write whose records are not all sent
+  std::size_t taken_ = 0;             ///< by a write whose records were not all sent, and not told yet
   std::optional<IoStep> after_read_;  ///< the end, behind the bytes of the last read
   bool is_drained_ = false;           ///< the last read needs more from the socket
   bool broken_ = false;

@@ -29,8 +29,8 @@ class TlsSession {
   [[nodiscard]] virtual IoStep handshake() = 0;
   /// `into` and `from` must not be empty.
   [[nodiscard]] virtual IoStep read(std::span<char> into) = 0;
-  /// Sends the next records; returns how many bytes of `from` they hold. After `want_write` the next call must begin
-  /// with the same bytes.
+  /// Sends the next records; returns how many bytes of `from` they hold. After `want_write` the next calls must go
+  /// on with the same bytes, in pieces of any size.
   [[nodiscard]] virtual IoStep write(std::string_view from) = 0;
   /// Whether decrypted bytes wait, although the socket may have nothing to read.
   [[nodiscard]] virtual bool pending() const = 0;

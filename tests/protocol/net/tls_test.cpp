@@ -358,6 +358,28 @@ CO_TEST(Tls, ReadsWhatHasComeAndThenTheEnd) {
   co_return;
 }
 
+CO_TEST(Tls, TakesTheRestOfAWriteInSmallerPieces) {
+  const TlsPair pair;
+  Joined joined{pair};
+  const int small = 4096;
+  ::setsockopt(joined.near.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  std::string sent(300'000, 'x');
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>('a' + i / 1000 % 26);
+  std::string got;
+  std::string block(100'000, '\0');
+  // As a WebSocket does: all that there is, and after a full socket one record.
+  for (std::size_t at = 0, most = sent.size(); got.size() < sent.size();) {
+    const auto step = at < sent.size() ? joined.ours->write(std::string_view{sent}.substr(at, most)) : IoStep{};
+    CO_ASSERT_TRUE(step.kind != IoStep::Kind::failed && step.bytes <= most);
+    at += step.bytes;
+    most = step.kind == IoStep::Kind::want_write ? kTlsRecord : sent.size();
+    const auto read = joined.theirs->read(block);
+    got += block.substr(0, read.bytes);
+  }
+  EXPECT_TRUE(got == sent);
+  co_return;
+}
+
 CO_TEST(Tls, WaitsForTheRestOfARecord) {
   const TlsPair pair;
   Joined joined{pair};
