@@ -48,8 +48,8 @@ Result<> check_keys(const json& object, const std::string& pointer, std::initial
     return refuse(below(pointer, key),
                   is_later
                       ? "this version does not support it; it allows hosts by name, port and protocol. `skiff secret "
-                        "set --allow` names requests, with --no-value also where there is no secret"
-                      : "there is no such key");
+                        "set --allow` names requests, with --no-value also without a secret"
+                      : "unknown key");
   }
   return {};
 }

@@ -211,7 +211,7 @@ std::vector<std::pair<Resource, Object>> egress_objects(const EgressInstall& wan
   place.json["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "restricted";
   Object keys = create_of(kube::kConfigMaps, home, kEgressName);
   keys.json["data"][kEgressKeysField] = wanted.public_keys;
-  // The policies come first, so that there is no moment without them.
+  // The policies come first, so that nothing runs without them.
   return {{kube::kNamespaces, std::move(place)},
           {kube::kNetworkPolicies, egress_entrance(wanted.tenant, wanted.prefix)},
           {kube::kNetworkPolicies, egress_fence(wanted.tenant, wanted.prefix)},

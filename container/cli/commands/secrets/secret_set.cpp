@@ -85,7 +85,7 @@ class SecretSet final : public Invocation {
          .shown_default = "a new text"},
         {.flag = "no-value",
          .target = setting::Switch{&no_value_},
-         .help = "There is no secret: requests keep the fields that the program sends. The other flags count for them "
+         .help = "Keep no secret: requests have the fields that the program sends. The other flags count for them "
                  "all the same, and the log shows them."},
         {.flag = "ca-file",
          .target = setting::Text{&ca_file_},
@@ -133,7 +133,7 @@ class SecretSet final : public Invocation {
     co_return std::move(*found);
   }
 
-  /// Whether there is no flag, so that only the value is new.
+  /// Whether no flag was given, so that only the value is new.
   [[nodiscard]] bool says_nothing() const {
     return hosts_.empty() && header_.empty() && user_.empty() && requests_.empty() && upload_limit_ == kNotGiven &&
            !websocket_ && placeholder_.empty() && !no_value_ && ca_file_.empty();
