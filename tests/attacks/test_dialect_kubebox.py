@@ -6,6 +6,7 @@ import pytest
 
 import proc
 from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
+from sockets import client_frame
 from waiting import until
 
 
@@ -61,15 +62,25 @@ def test_a_process_that_is_streamed_takes_no_further_place(box):
 @pytest.mark.parametrize("asked", ["40/elsewhere,", '427["check_status",{"session_id":"s","process_id":1}]',
                                    '42["start_command_stream",{"session_id":"s","process_id":' + "9" * 15 + "}]"])
 def test_answers_that_nobody_reads_do_not_pile_up(start_kubebox, asked):
-    """Each request has an answer: who takes none is heard no longer, then let go, and has cost no memory. (A receive
-    buffer that is made smaller when it is connected drops acknowledgements, too: both ends would wait for the kernel.)"""
+    """Each request has an answer: who takes none is heard no longer, then let go, and has cost no memory."""
     box = start_kubebox("--write-timeout", "1s")
     before = proc.rss_bytes(box.agent.pid)
     with box.socket(acks=False, pongs=False) as deaf:
+        unsent = memoryview(client_frame(1, asked.encode()) * 5000)
+        left = unsent
+        deaf.ws.sock.settimeout(3)
+
         def is_let_go():
-            for _ in range(5000):
-                deaf.send(asked)
-            return box.sockets() == 0
+            nonlocal left
+            try:
+                left = left[deaf.ws.sock.send(left):] or unsent
+            except TimeoutError:
+                # Linux 6.18 answers nothing at a window that it closed with less than 1,024 bytes on their way
+                # (tcp_acceptable_seq): where both windows are closed, both ends wait for minutes. Reading opens one.
+                deaf.ws.sock.recv(1 << 16)
+            except ConnectionError:
+                return box.sockets() == 0
+            return False
 
         until(is_let_go, 100, what="the end of the connection")
         with box.socket() as other:

@@ -97,6 +97,21 @@ def binary_stdin(data, channel=0, offset=2**64 - 1):
     return struct.pack(">BBBBIQQ", 1, 2, 0, 0, channel, offset, 0) + data
 
 
+def client_frame(opcode, payload=b"", masked=True, final=True, reserved=0):
+    size = len(payload)
+    head = bytes([(0x80 if final else 0) | reserved << 4 | opcode])
+    flag = 0x80 if masked else 0
+    if size < 126:
+        head += bytes([flag | size])
+    elif size < 65536:
+        head += bytes([flag | 126]) + struct.pack(">H", size)
+    else:
+        head += bytes([flag | 127]) + struct.pack(">Q", size)
+    if masked:
+        head += b"\0\0\0\0"  # a mask of zeros leaves the payload as it is
+    return head + payload
+
+
 class RawWs:
     """A WebSocket on a bare socket, for frames that are wrong on purpose."""
 
@@ -111,19 +126,8 @@ class RawWs:
         self.file = self.stream.file
 
     def send(self, opcode, payload=b"", masked=True, final=True, reserved=0):
-        size = len(payload)
-        head = bytes([(0x80 if final else 0) | reserved << 4 | opcode])
-        flag = 0x80 if masked else 0
-        if size < 126:
-            head += bytes([flag | size])
-        elif size < 65536:
-            head += bytes([flag | 126]) + struct.pack(">H", size)
-        else:
-            head += bytes([flag | 127]) + struct.pack(">Q", size)
-        if masked:
-            head += b"\0\0\0\0"  # a mask of zeros leaves the payload as it is
         try:
-            self.sock.sendall(head + payload)
+            self.sock.sendall(client_frame(opcode, payload, masked, final, reserved))
         except (BrokenPipeError, ConnectionResetError):
             pass  # the server may close before it has read all of a frame that it refuses
 
