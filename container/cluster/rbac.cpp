@@ -126,7 +126,8 @@ const Rights kClaimRemove{{kExtensions, "sandboxclaims", "get list watch delete"
 const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch patch delete"},
                         {kExtensions, "sandboxwarmpools", "create get list watch patch delete"},
                         {kExtensions, "sandboxclaims", "list"},
-                        {kAgents, "sandboxes", "list"}};
+                        {kAgents, "sandboxes", "list"},
+                        {kNetworking, "networkpolicies", "create"}};
 
 // --- doctor, and namespaces of sandboxes ---
 

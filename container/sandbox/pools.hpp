@@ -72,9 +72,10 @@ class Pools {
   [[nodiscard]] virtual Task<Result<PoolStatus>> status(std::string name) = 0;
   /// All pools of the namespace, by name.
   [[nodiscard]] virtual Task<Result<std::vector<PoolStatus>>> list() = 0;
-  /// The SandboxTemplate that `create` would create for the pool, for callers who apply it themselves; its signing key
-  /// is created if there is none. The cluster has checked it. `invalid_field` if this driver's pools have no template.
-  [[nodiscard]] virtual Task<Result<kube::Object>> template_of(PoolSpec wanted) = 0;
+  /// The SandboxTemplate that `create` would create for the pool, after the policy that it needs, for callers who apply
+  /// them themselves; its signing key is created if there is none. The cluster has checked the template.
+  /// `invalid_field` if this driver's pools have no template.
+  [[nodiscard]] virtual Task<Result<std::vector<kube::Object>>> manifest_of(PoolSpec wanted) = 0;
   /// Removes the pool and the sandboxes that wait in it, and verifies it. Taken sandboxes stay. Returns false if there
   /// was no pool.
   [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;

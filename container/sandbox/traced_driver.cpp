@@ -28,9 +28,9 @@ class TracedPools final : public Pools {
     Span span = begin("remove pool", name);
     return spanning(std::move(span), pools_->remove(std::move(name)));
   }
-  Task<Result<kube::Object>> template_of(PoolSpec wanted) override {
+  Task<Result<std::vector<kube::Object>>> manifest_of(PoolSpec wanted) override {
     Span span = begin("plan pool", wanted.name);
-    return spanning(std::move(span), pools_->template_of(std::move(wanted)));
+    return spanning(std::move(span), pools_->manifest_of(std::move(wanted)));
   }
 
   Task<Result<PoolStatus>> status(std::string name) override { return pools_->status(std::move(name)); }

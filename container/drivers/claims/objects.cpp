@@ -81,8 +81,8 @@ void take_id_from_pod(json& pod_spec) {
   }
 }
 
-/// The template's own policy; none for open networks, because the controller's default admits only its router. The
-/// controller makes one policy for both directions of it.
+/// The template's own policy, with the ways out alone (`create_entrance`); none for open networks, because the
+/// controller's default admits only its router.
 Result<> put_network(json& body, const SandboxSpec& spec) {
   if (network_label(spec.pod).empty()) {
     body["networkPolicyManagement"] = "Unmanaged";
@@ -90,7 +90,7 @@ Result<> put_network(json& body, const SandboxSpec& spec) {
   }
   SKIFF_TRY(auto rules, network_rules(spec.pod));
   body["networkPolicyManagement"] = "Managed";
-  body["networkPolicy"] = {{"ingress", std::move(rules.ingress)}, {"egress", std::move(rules.egress)}};
+  body["networkPolicy"] = {{"ingress", json::array()}, {"egress", std::move(rules.egress)}};
   return {};
 }
 
@@ -160,6 +160,18 @@ Result<Object> create_template(const PoolSpec& pool, const ManifestContext& cont
   body["podTemplate"]["metadata"]["labels"] = {{labels::kPool, labels::label_value(pool.name)}};
   if (!spec.pod.annotations.empty()) body["podTemplate"]["metadata"]["annotations"] = spec.pod.annotations;
   SKIFF_TRY_VOID(put_network(body, spec));
+  return made;
+}
+
+Result<std::optional<Object>> create_entrance(const PoolSpec& pool, const ManifestContext& context,
+                                              std::string_view end) {
+  if (network_label(pool.sandbox.pod).empty()) return std::nullopt;
+  SKIFF_TRY(auto rules, network_rules(pool.sandbox.pod));
+  Object made = Object::make(kube::kNetworkPolicies, context.namespace_name, (pool.name + "-agent").append(end));
+  labels::put_common(made, "network", {}, pool.sandbox.owner);
+  made.json["spec"] = {{"podSelector", {{"matchLabels", {{labels::kPool, labels::label_value(pool.name)}}}}},
+                       {"policyTypes", json::array({"Ingress"})},
+                       {"ingress", std::move(rules.ingress)}};
   return made;
 }
 

@@ -38,6 +38,11 @@ struct ClaimSource {
 /// its Pod's uid as its id.
 [[nodiscard]] Result<kube::Object> create_template(const PoolSpec& pool, const ManifestContext& context,
                                                    SandboxApi api);
+/// The policy by which the agents of the template's Pods can be reached; nullopt for an open network. The controller
+/// makes one policy for both directions, so the template's own has no ways in: see `create_network_policies`. The name
+/// ends in `end`.
+[[nodiscard]] Result<std::optional<kube::Object>> create_entrance(const PoolSpec& pool, const ManifestContext& context,
+                                                                  std::string_view end);
 [[nodiscard]] kube::Object create_warm_pool(const PoolSpec& pool, const ManifestContext& context, SandboxApi api,
                                             const std::string& template_name);
 

@@ -106,19 +106,44 @@ Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxAp
   co_return create_template(*wanted, context, api);
 }
 
-Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
+Task<Result<std::vector<Object>>> ClaimPools::manifest_of(PoolSpec wanted) {
   SKIFF_CO_TRY_VOID(check_pool(wanted));
   SKIFF_CO_TRY_VOID(refuse_egress(wanted));
   SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   SKIFF_CO_TRY(auto version, co_await api());
-  auto planned = co_await plan_template(&wanted, version);
-  if (!planned) co_return planned;
-  Object trial = *planned;
+  ManifestContext context;
+  context.namespace_name = cluster_->namespace_name();
+  std::vector<Object> planned;
+  SKIFF_CO_TRY(auto entrance, create_entrance(wanted, context, {}));
+  if (entrance) planned.push_back(std::move(*entrance));
+  SKIFF_CO_TRY(auto made, co_await plan_template(&wanted, version));
+  planned.push_back(std::move(made));
+  Object trial = planned.back();
   auto taken =
       co_await cluster_->client().create(at(kube::kSandboxTemplates, version), std::move(trial), {.dry_run = true});
   // Applying the template again would change it, so an existing one is not an error.
   if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error())};
   co_return planned;
+}
+
+Task<Result<Object>> ClaimPools::make_template(const PoolSpec* wanted, SandboxApi api, std::string creation) {
+  SKIFF_CO_TRY(auto body, co_await plan_template(wanted, api));
+  mark_creation(body, creation);
+  auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(body));
+  if (!made && made.error().already_exists()) {
+    co_return fail(Errc::already_exists,
+                   "there is a SandboxTemplate \"" + wanted->name + "\": take another name, or give it as --template");
+  }
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  ManifestContext context;
+  context.namespace_name = cluster_->namespace_name();
+  // The policy of an older pool of that name may still be there: it goes with its template, and only after it.
+  SKIFF_CO_TRY(auto entrance, create_entrance(*wanted, context, "-" + creation));
+  if (!entrance) co_return std::move(*made);
+  entrance->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
+  auto opened = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*entrance));
+  if (!opened) co_return std::unexpected{std::move(opened.error())};
+  co_return std::move(*made);
 }
 
 Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, std::string creation) {
@@ -127,15 +152,8 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
   std::optional<Object> made_template;
   std::string template_name = wanted->sandbox.pod.template_name;
   if (template_name.empty()) {
-    SKIFF_CO_TRY(auto body, co_await plan_template(wanted, api));
-    mark_creation(body, creation);
-    auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(body));
-    if (!made && made.error().already_exists()) {
-      co_return fail(Errc::already_exists, "there is a SandboxTemplate \"" + wanted->name +
-                                               "\": take another name, or give it as --template");
-    }
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    made_template = std::move(*made);
+    SKIFF_CO_TRY(auto made, co_await make_template(wanted, api, creation));
+    made_template = std::move(made);
     template_name = wanted->name;
   }
   Object pool = create_warm_pool(*wanted, context, api, template_name);

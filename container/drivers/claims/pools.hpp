@@ -23,7 +23,7 @@ class ClaimPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
-  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest_of(PoolSpec wanted) override;
 
   /// The API version of the cluster, which is read once. `not_supported` if it has none.
   [[nodiscard]] Task<Result<SandboxApi>> api();
@@ -39,6 +39,8 @@ class ClaimPools final : public Pools {
                                                         Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
+  /// Creates the template, and the policy that goes with it.
+  [[nodiscard]] Task<Result<kube::Object>> make_template(const PoolSpec* wanted, SandboxApi api, std::string creation);
   /// Creates the pool, after its template if it has one of its own. Both are marked with `creation`.
   [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
   /// Removes the objects with the mark `creation`.

@@ -312,7 +312,7 @@ Task<Result<PoolStatus>> PodPools::create_and_fill(PoolSpec wanted, std::string 
   co_return co_await fill_and_wait(std::move(wanted.name), deadline, std::move(progress));
 }
 
-Task<Result<Object>> PodPools::template_of(PoolSpec) {
+Task<Result<std::vector<Object>>> PodPools::manifest_of(PoolSpec) {
   co_return no_templates();
 }
 

@@ -47,7 +47,7 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
-  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest_of(PoolSpec wanted) override;
   [[nodiscard]] Task<Result<PoolHealth>> heal() override;
 
   /// The spec with the pool's decisions, as a Pod of its own would need it. `invalid_field` if it asks for another Pod

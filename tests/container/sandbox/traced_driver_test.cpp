@@ -43,7 +43,7 @@ class CopyingDriver final : public fakes::RefusingDriver, public Pools {
   Task<Result<SandboxPage>> list(SandboxFilter) override { co_return SandboxPage{}; }
   Task<Result<bool>> remove(std::string) override { co_return false; }
   Task<Result<bool>> remove(std::string, Removal) override { co_return false; }
-  Task<Result<kube::Object>> template_of(PoolSpec) override { co_return fail(Errc::not_supported, "no"); }
+  Task<Result<std::vector<kube::Object>>> manifest_of(PoolSpec) override { co_return fail(Errc::not_supported, "no"); }
   Task<Result<PoolHealth>> heal() override { co_return PoolHealth{.missing = 3}; }
 
   bool keeps_copies = false;

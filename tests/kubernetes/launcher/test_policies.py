@@ -151,6 +151,29 @@ def test_sandboxes_whose_network_is_restricted_do_not_reach_each_others_agents(s
     skiff("pool", "rm", "warm")
 
 
+@pytest.mark.parametrize("network", ["deny", "dns"])
+def test_sandboxes_of_a_restricted_pool_of_agent_sandbox_do_not_reach_each_others_agents(claim_skiff, strangers, network):
+    """The controller makes one policy for both directions of a template."""
+    claims = claim_skiff
+    claims("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--network", network)
+    claims.ups(("box", "--pool", "warm"), ("other", "--pool", "warm"))
+    taken = {name: claims.json("describe", name)["details"]["pod"] for name in ("box", "other")}
+    other = claims.namespace.get("pod", taken["other"])["status"]["podIP"]
+
+    def waits():
+        pods = [one for one in claims.namespace.items("pods") if one["metadata"]["name"] not in taken.values()]
+        return pods and pods[0]["status"].get("podIP")
+
+    waiting = until(waits, 60, "a Pod that waits")
+    places = [(waiting, AGENT), (other, AGENT), (strangers[1].address, 80)]
+    comes_to([True, True, True], lambda: strangers[0].reaches(*places), "a stranger")
+    comes_to([False] * 3, lambda: answers(claims("exec", "box", "--", "sh", "-c", asking(*places))[0]), network)
+    assert [claims("exec", name, "--", "echo", name)[0] for name in ("box", "other")] == ["box\n", "other\n"]
+    claims("rm", "box", "other")
+    claims("pool", "rm", "warm")
+    until(lambda: claims.namespace.items("networkpolicies") == [], 60, "the end of its policies")
+
+
 # --- deploy/serve ---
 
 @pytest.fixture(scope="module")

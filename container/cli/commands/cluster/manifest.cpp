@@ -82,8 +82,7 @@ class Manifest final : public Invocation {
                      "NAME");
     }
     SKIFF_CO_TRY(auto pools, co_await pools_of(context));
-    SKIFF_CO_TRY(auto made, co_await pools->template_of(std::move(wanted)));
-    std::vector<kube::Object> objects{std::move(made)};
+    SKIFF_CO_TRY(auto objects, co_await pools->manifest_of(std::move(wanted)));
     co_return print_objects(context->options(), std::move(objects));
   }
 

@@ -104,8 +104,17 @@ TEST(ClaimObjects, ATemplatesPodsTakeTheirOwnUidsForTheirIds) {
   pool.sandbox.pod.network = "deny";
   const Object closed = create_template(pool, manifest_context(), SandboxApi::v1beta1).value();
   EXPECT_EQ(closed.text({"spec", "networkPolicyManagement"}), "Managed");
-  EXPECT_EQ(closed.json.at("spec").at("networkPolicy").at("ingress").at(0).at("ports").at(0).at("port"), kAgentPort);
+  EXPECT_EQ(closed.json.at("spec").at("networkPolicy").at("ingress"), json::array())
+      << "kube-router takes ways in for ways out between the Pods of a policy";
   EXPECT_EQ(closed.json.at("spec").at("networkPolicy").at("egress"), json::array());
+  const Object entrance = create_entrance(pool, manifest_context(), "-c1").value().value();
+  EXPECT_EQ(entrance.name(), "python-agent-c1");
+  EXPECT_EQ(entrance.json.at("spec").at("ingress").at(0).at("ports").at(0).at("port"), kAgentPort);
+  EXPECT_EQ(entrance.json.at("spec").at("policyTypes"), json::array({"Ingress"}));
+  EXPECT_EQ(entrance.json.at("spec").at("podSelector").at("matchLabels"),
+            closed.json.at("spec").at("podTemplate").at("metadata").at("labels"));
+  pool.sandbox.pod.network = "open";
+  EXPECT_FALSE(create_entrance(pool, manifest_context(), {}).value());
   const Object warm = create_warm_pool(pool, manifest_context(), SandboxApi::v1beta1, "python");
   EXPECT_EQ(warm.integer({"spec", "replicas"}), 3);
   EXPECT_EQ(warm.text({"spec", "sandboxTemplateRef", "name"}), "python");
