@@ -15,8 +15,6 @@ using std::chrono::steady_clock;
 /// Pause before a Pod that fills a pool, or the first of a line, looks again whether it may start: time passes without
 /// an event.
 constexpr milliseconds kBetweenLooks{100};
-/// A pool that is half empty is filled beside callers that take its members, after so long.
-constexpr milliseconds kPoliteness{1'000};
 
 }  // namespace
 
@@ -94,6 +92,11 @@ Task<std::optional<FreeMembers::Held>> PoolTurns::Place::turn() {
 
 // --- Pods that start ----------------------------------------------------------------------------------------------
 
+PoolTurns::Taking::Taking(PoolTurns* turns) : turns_{turns} {
+  if (turns_->is_quiet()) turns_->first_take_ = steady_clock::now();
+  ++turns_->takes_;
+}
+
 PoolTurns::Taking::~Taking() {
   --turns_->takes_;
   turns_->last_take_ = steady_clock::now();
@@ -103,20 +106,21 @@ std::unique_ptr<PodStarts::Permit> PoolTurns::start(std::string name) {
   return std::make_unique<PodStarts::Permit>(&starts_, std::move(name));
 }
 
-bool PoolTurns::may_refill(const std::string& pool, unsigned size, SteadyTime since) {
+bool PoolTurns::is_quiet() const {
+  return takes_ == 0 && steady_clock::now() - last_take_ >= kQuiet;
+}
+
+bool PoolTurns::may_refill(const std::string& pool, unsigned size) {
   if (is_in_a_hurry_) return true;
   if (!lines_.empty()) return false;
-  const SteadyTime now = steady_clock::now();
-  const bool is_quiet = takes_ == 0 && now - last_take_ >= kQuiet;
-  if (is_quiet) return starts_.has_room();
+  if (is_quiet()) return starts_.has_room();
   const bool is_half_empty = 2 * pods_->group(pool).size() < size;
-  const bool has_waited = takes_ == 0 || now - since >= kPoliteness;
-  return is_half_empty && has_waited && starts_.has_room(PodStarts::kEachBusyNode);
+  const bool is_a_burst = steady_clock::now() - first_take_ < kBurst;
+  return is_half_empty && !is_a_burst && starts_.has_room(PodStarts::kEachBusyNode);
 }
 
 Task<std::unique_ptr<PodStarts::Permit>> PoolTurns::refill(std::string pool, unsigned size, std::string name) {
-  const SteadyTime since = steady_clock::now();
-  while (!may_refill(pool, size, since)) co_await pause(kBetweenLooks);
+  while (!may_refill(pool, size)) co_await pause(kBetweenLooks);
   co_return start(std::move(name));
 }
 

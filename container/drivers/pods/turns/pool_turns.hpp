@@ -29,6 +29,9 @@ class PoolTurns {
   static constexpr std::size_t kLongestLine = 1000;
   /// A pool that is not half empty is filled once nobody has taken anything for so long.
   static constexpr std::chrono::milliseconds kQuiet{1'000};
+  /// A pool that is half empty is filled beside callers once these have come for so long without such a pause. Most
+  /// bursts are over by then: a Pod that starts takes the processor time of ten sandboxes.
+  static constexpr std::chrono::milliseconds kBurst{5'000};
 
   /// `watched` must outlive it.
   PoolTurns(WatchedObjects* watched, Executor executor);
@@ -72,7 +75,7 @@ class PoolTurns {
   /// A caller takes a member while one lives.
   class Taking {
    public:
-    explicit Taking(PoolTurns* turns) : turns_{turns} { ++turns_->takes_; }
+    explicit Taking(PoolTurns* turns);
     ~Taking();
     Taking(const Taking&) = delete;
     Taking& operator=(const Taking&) = delete;
@@ -87,7 +90,9 @@ class PoolTurns {
  private:
   using Line = std::list<Place*>;
   void wake_the_first() const;
-  [[nodiscard]] bool may_refill(const std::string& pool, unsigned size, SteadyTime since);
+  /// True if nobody has taken a member for `kQuiet`.
+  [[nodiscard]] bool is_quiet() const;
+  [[nodiscard]] bool may_refill(const std::string& pool, unsigned size);
 
   Executor executor_;
   const kube::Mirror* pods_;
@@ -95,6 +100,7 @@ class PoolTurns {
   PodStarts starts_;
   std::map<std::string, Line> lines_;  ///< by pool; none is empty
   std::size_t takes_ = 0;              ///< callers that take a member right now
+  SteadyTime first_take_{};            ///< after the last pause
   SteadyTime last_take_{};
   bool is_in_a_hurry_ = false;
   std::unique_ptr<ListWatch> listening_;

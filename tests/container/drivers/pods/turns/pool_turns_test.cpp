@@ -179,10 +179,20 @@ CO_TEST(PoolTurns, APoolThatIsHalfEmptyIsFilledBesideCallersThatTakeItsPods, Emp
   bool is_permitted = false;
   const PoolTurns::Taking taking{&*pool.turns};
   pool.tasks.spawn("refill", refill_into(&pool, 2 * kWaiting, &is_permitted));
-  co_await test::pause(milliseconds{1'300});
+  co_await test::pause(PoolTurns::kBurst + milliseconds{300});
   EXPECT_FALSE(is_permitted) << "as many start as a node can bear beside them";
   pool.pool.fake.server.erase(kube::kPods, "default", "skiff-pool-p-" + std::to_string(kWaiting - 1));
   co_await once([&] { return is_permitted; });
+}
+
+CO_TEST(PoolTurns, APoolThatIsEmptiedAtOnceIsNotFilledMeanwhile, EmptyPool& pool) {
+  co_await pool.have_ready(kWaiting);
+  bool is_permitted = false;
+  const auto begun = std::chrono::steady_clock::now();
+  const PoolTurns::Taking taking{&*pool.turns};
+  pool.tasks.spawn("refill", refill_into(&pool, 3 * kWaiting, &is_permitted));
+  co_await once([&] { return is_permitted; });
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, PoolTurns::kBurst);
 }
 
 CO_TEST(PoolTurns, AProcessThatEndsFillsItsPoolAtOnce, EmptyPool& pool) {
