@@ -1,15 +1,11 @@
 """Two replicas of `skiff serve` for the namespace of a skiff whose sandboxes have egress by name."""
 
 import os
-import pathlib
 import subprocess
 
-import installed
 from alternating import Alternating
 from serving import Server
 
-SCRIPTS = pathlib.Path(__file__).resolve().parent / "clients"
-PACKAGES = pathlib.Path(installed.__file__).resolve().parent / "e2b/newest.txt"
 ALL = "0.0.0.0/0"
 TEMPLATES = """warm: {pod: {pool: fenced}}
 open: {pod: {pool: open}}
@@ -45,11 +41,10 @@ class Servers:
         self.skiff("key", "rm", "me")
         assert statuses == [0, 0], statuses
 
-    def run_python_sdk(self, script, folder):
+    def run_sdk(self, interpreter, program):
         """Runs a program for E2B that knows of one server, while each of its requests goes to another one than that before."""
         with Alternating([tuple(server.host.rsplit(":", 1)) for server in self.pair]) as proxy:
-            done = subprocess.run([installed.python_of(PACKAGES), SCRIPTS / script], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, timeout=150,
-                                  env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
-                                       "E2B_API_URL": proxy.url, "E2B_SANDBOX_URL": proxy.url, "E2B_API_KEY": self.key})
+            done = subprocess.run([interpreter, program], cwd=program.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=150, env={"PATH": os.environ["PATH"], "HOME": str(program.parent), "E2B_API_URL": proxy.url,
+                                                    "E2B_SANDBOX_URL": proxy.url, "E2B_API_KEY": self.key})
         assert (done.returncode, done.stdout) == (0, "done\n"), (done.stdout[-2000:], done.stderr[-6000:])

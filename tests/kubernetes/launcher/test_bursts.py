@@ -100,16 +100,21 @@ def is_full(replicas):
     return json.loads(replicas.skiff("pool", "status", "warm", "-o", "json")[0])["available"] == SIZE
 
 
-def test_a_burst_through_two_replicas_gives_each_sandbox_a_pod_of_its_own(replicas, pair, capsys):
-    # By the Pods that they have, they know of each other.
+def made_at_once(replicas, pair, count):
+    """So many sandboxes by two servers that know of each other: what was answered, and how often one was faster than the other."""
+    # By the Pods that they have taken.
     for ask in pair:
         assert create(replicas, ask).status == 201
-    until(lambda: is_full(replicas), 120, "that the pool is full again", 0.5)
-    before = [conflicts(ask.told()) for ask in pair]
-    with concurrent.futures.ThreadPoolExecutor(SIZE) as threads:
-        made = list(threads.map(lambda number: create(replicas, pair[number % 2], env={"WHO": str(number)}), range(SIZE)))
-    assert [answer.status for answer in made] == [201] * SIZE, [answer.body for answer in made]
-    lost = sum(conflicts(ask.told()) for ask in pair) - sum(before)
+    until(lambda: is_full(replicas), 120, "that the pool is full", 0.5)
+    before = sum(conflicts(ask.told()) for ask in pair)
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        made = list(threads.map(lambda number: create(replicas, pair[number % 2], env={"WHO": str(number)}), range(count)))
+    assert [answer.status for answer in made] == [201] * count, [answer.body for answer in made if answer.status != 201]
+    return made, sum(conflicts(ask.told()) for ask in pair) - before
+
+
+def test_a_burst_through_two_replicas_gives_each_sandbox_a_pod_of_its_own(replicas, pair, capsys):
+    made, lost = made_at_once(replicas, pair, SIZE)
     with capsys.disabled():
         print(f"\n{SIZE} sandboxes by two replicas: {lost} conflicts")
     assert lost <= MOST_CONFLICTS, lost
@@ -130,14 +135,7 @@ def test_a_burst_through_two_replicas_gives_each_sandbox_a_pod_of_its_own(replic
 
 
 def test_more_at_once_than_the_pool_has_get_pods_of_their_own(replicas, pair, capsys):
-    for ask in pair:
-        assert create(replicas, ask).status == 201
-    until(lambda: is_full(replicas), 120, "that the pool is full", 0.5)
-    before = [conflicts(ask.told()) for ask in pair]
-    with concurrent.futures.ThreadPoolExecutor(MANY) as threads:
-        made = list(threads.map(lambda number: create(replicas, pair[number % 2], env={"WHO": str(number)}), range(MANY)))
-    assert [answer.status for answer in made] == [201] * MANY, [answer.body for answer in made if answer.status != 201]
-    lost = sum(conflicts(ask.told()) for ask in pair) - sum(before)
+    made, lost = made_at_once(replicas, pair, MANY)
     records = {one["metadata"]["name"]: one for one in replicas.home.items("configmaps")}
     pods = [records[f"skiff-{answer.json()['id']}"]["data"]["pod"] for answer in made]
     cold = [pod for pod in pods if not pod.startswith("skiff-pool-")]

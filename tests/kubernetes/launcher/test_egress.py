@@ -4,6 +4,7 @@ it does not, and the proofs that it is so."""
 import concurrent.futures
 import json
 import os
+import pathlib
 import re
 import subprocess
 import threading
@@ -12,6 +13,7 @@ import time
 import pytest
 
 import egress_world
+import installed
 import watchdogs
 from egress_installed import PROBE, PYTHON, cluster, one, outside, skiff  # noqa: F401
 from egress_servers import ALL, Servers
@@ -19,6 +21,8 @@ from replicas import in_the_network_of_pods
 from skiff import Skiff, pool_json
 from waiting import until, until_still
 
+SCRIPTS = pathlib.Path(__file__).resolve().parent / "clients"
+E2B = pathlib.Path(installed.__file__).resolve().parent / "e2b"
 # From its first moment on it connects past the proxy as often as it can, and sends requests through the proxy; each names the number.
 RACE = """
 import socket, sys, threading
@@ -348,8 +352,12 @@ def test_a_pool_behind_the_fence_gives_clients_what_they_ask_for(pools, replicas
         assert (status, said["field"]) == (400, "egress") and "skiff pool create POOL --egress" in said["detail"], said
 
 
-def test_the_python_sdk_names_what_a_pod_reaches(skiff, replicas, tmp_path):
-    replicas.run_python_sdk("e2b_network.py", tmp_path)
+@pytest.mark.parametrize("program", ["e2b_network.py", "e2b_network.mjs"])
+def test_the_sdks_name_what_a_pod_reaches(replicas, tmp_path, program):
+    # Node looks for packages beside the program.
+    (tmp_path / program).write_text((SCRIPTS / program).read_text())
+    (tmp_path / "node_modules").symlink_to(installed.node_modules(E2B))
+    replicas.run_sdk(installed.node() if program.endswith(".mjs") else installed.python_of(E2B / "newest.txt"), tmp_path / program)
 
 
 def came_from(outside, words):
