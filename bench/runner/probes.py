@@ -283,7 +283,8 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     tunnels = bench.tunnels
     groups["egress"] = {f"skiff.egress.{form}.{way}": at(tunnels.carry, form, way) for form in ("box", "pods") for way in ("down", "up")}
     groups["egress"] |= {f"skiff.egress.{form}.short": at(tunnels.short_ones, form) for form in ("box", "pods")}
-    groups["egress"] |= {"skiff.egress.secret.down": at(tunnels.carry, "secret", "down"), "skiff.egress.secret.requests": at(tunnels.short_ones, "secret")}
+    for form in ("secret", "judged"):
+        groups["egress"] |= {f"skiff.egress.{form}.down": at(tunnels.carry, form, "down"), f"skiff.egress.{form}.requests": at(tunnels.short_ones, form)}
     groups["egress"] |= {"skiff.egress.idle": at(tunnels.idle_ones, "pods"), "nginx.egress.idle": at(tunnels.idle_ones, "nginx 16k")}
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
     groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}
@@ -374,7 +375,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     groups["size"] = {"skiff.size": bench.size}
     groups["build"] = {"build.clean": compiling.clean}
     groups["tti"] = {
-        "bare.writes": bench.bursts.written,
+        "bare.burst": bench.bursts.least,
         "skiff.tti.alone": bench.bursts.alone,
         "skiff.tti.serve": bench.bursts.served,
         "skiff.tti.count": bench.bursts.one_process,
@@ -382,8 +383,8 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     }
     bursts, whole = bench.large_bursts, bench.effort.large_pool
     groups["bursts"] = {
-        "bare.writes.half": at(bursts.written, whole // 2),
-        "bare.writes.whole": at(bursts.written, whole),
+        "bare.burst.half": at(bursts.least, whole // 2),
+        "bare.burst.whole": at(bursts.least, whole),
         "skiff.bursts.staggered": bursts.staggered,
         "skiff.bursts.half": at(bursts.served, whole // 2, 2),
         "skiff.bursts.whole": at(bursts.served, whole, 2),

@@ -1,6 +1,7 @@
 """`skiff egress serve` and nginx's `stream` between the same client and the same server: the processor time of the proxy for a GiB, its
-memory for an idle tunnel, and connections a second. With a secret the proxy ends the TLS on both sides, beside nginx that does. As a box has it, by a Unix socket; and as Pods have it, by TCP, with a stand-in for
-the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
+memory for an idle tunnel, and connections a second. With a secret the proxy ends the TLS on both sides, beside nginx that does, and
+looks for the secret in what comes back; with a secret without a value it only judges requests. As a box has it, by a Unix socket; and
+as Pods have it, by TCP, with a stand-in for the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
 of the internet. By root."""
 
 import base64
@@ -21,6 +22,8 @@ ENDS = Path(tunnel_ends.__file__)
 GIB = 1024 ** 3
 HEADER = b'{"alg":"EdDSA","typ":"JWT"}'
 TRUST = ("ca.pem", "ca-bundle.pem", "trust.p12", "chromium.json")  # files that the proxy of a box writes
+# Boxes whose proxy ends the TLS, and their secrets.
+TERMINATED = {"secret": {"header": "Authorization", "format": "Bearer {}", "value": "0123456789abcdef"}, "judged": {"header": "", "value": ""}}
 PORTS = {"pods": 3128, "nginx": 3200, "tls": 3300}
 STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
 NGINX = """load_module {module};
@@ -120,8 +123,10 @@ class Tunnels:
         self.ways = {"box": {"to": box, "connects": True}, "box.nginx": {"to": nginx, "connects": False},
                      "pods": {"to": (tunnel_ends.PROXY, PORTS["pods"]), "connects": True, "tokens": tokens},
                      "pods.nginx": {"to": (tunnel_ends.PROXY, PORTS["nginx"]), "connects": False},
-                     "secret": {"to": str(self.home / "egress.sock"), "connects": True, "ca": str(self.home / "egress-ca.pem")},
-                     "secret.nginx": {"to": (tunnel_ends.PROXY, PORTS["tls"]), "connects": False, "ca": str(self.scratch / "authority.pem")}}
+                     "tls.nginx": {"to": (tunnel_ends.PROXY, PORTS["tls"]), "connects": False, "ca": str(self.scratch / "authority.pem")}}
+        for form in TERMINATED:
+            home = self._home(form)
+            self.ways[form] = {"to": str(home / "egress.sock"), "connects": True, "ca": str(home / "egress-ca.pem")}
         self.client = client
 
     def _make_files(self) -> dict[str, str]:
@@ -133,11 +138,14 @@ class Tunnels:
         (self.scratch / "egress.json").write_text(json.dumps([tunnel_ends.HOST]))
         subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
         subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", etc / "skiff-egress/public.pem"], check=True, capture_output=True)
-        self._make_secret()
+        self._make_secrets()
         return {pod: self._sign(pod, key) for pod in tunnel_ends.PODS}
 
-    def _make_secret(self):
-        """A certificate for the server, and a box whose proxy has a secret for it."""
+    def _home(self, form: str) -> Path:
+        return self.scratch / "state/box" / form
+
+    def _make_secrets(self):
+        """A certificate for the server, and boxes whose proxies have a secret for it."""
         authority, host = self.scratch / "authority", tunnel_ends.SECURE_HOST
         curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         for words in (["req", "-x509", *curve, "-subj", "/CN=bench", "-days", "2", "-keyout", f"{authority}.key", "-out", f"{authority}.pem"],
@@ -146,16 +154,17 @@ class Tunnels:
                        "-extfile", self.scratch / "secure.ext", "-out", self.scratch / "secure.pem"]):
             (self.scratch / "secure.ext").write_text(f"subjectAltName=DNS:{host}\n")
             subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
-        self.home = self.scratch / "state/box/bench"
         secrets = self.scratch / "state/egress-secrets"
-        for directory in (self.home, secrets, self.scratch / "temp"):
+        for directory in (secrets, self.scratch / "temp"):
             directory.mkdir(parents=True, exist_ok=True)
-        secret = {"name": "bench", "hosts": [host], "header": "Authorization", "format": "Bearer {}", "value": "0123456789abcdef",
-                  "ca_pem": Path(f"{authority}.pem").read_text()}
-        for path, text in ((secrets / "bench.json", json.dumps(secret)), (self.home / "egress.json", json.dumps([host])),
-                           (self.home / "egress-secrets.json", '["bench"]'), *((self.home / f"egress-{name}", "") for name in TRUST)):
-            path.write_text(text)
-            path.chmod(0o600)
+        for form, part in TERMINATED.items():
+            home = self._home(form)
+            home.mkdir(parents=True, exist_ok=True)
+            secret = {"name": form, "hosts": [host], "ca_pem": Path(f"{authority}.pem").read_text(), **part}
+            for path, text in ((secrets / f"{form}.json", json.dumps(secret)), (home / "egress.json", json.dumps([host])),
+                               (home / "egress-secrets.json", json.dumps([form])), *((home / f"egress-{name}", "") for name in TRUST)):
+                path.write_text(text)
+                path.chmod(0o600)
 
     def _sign(self, pod: str, key: Path) -> str:
         text = self.scratch / "claims"
@@ -168,7 +177,8 @@ class Tunnels:
         """The process of a kind: box, pods, or nginx with buffers of a size: `nginx 64k`."""
         if kind not in self.proxies:
             name, _, buffer = kind.partition(" ")
-            own = {"box": lambda: self._box(self.scratch, "box"), "secret": lambda: self._box(self.home, "secret"), "pods": self._pods, "tls": self._nginx_tls}
+            own = {"box": lambda: self._box(self.scratch, "box"), "pods": self._pods, "tls": self._nginx_tls,
+                   **{form: lambda form=form: self._box(self._home(form), form) for form in TERMINATED}}
             self.proxies[kind] = own.get(name, lambda: self._nginx(buffer))()
         return self.proxies[kind]
 
@@ -188,7 +198,7 @@ class Tunnels:
     def _nginx_tls(self) -> Started:
         text = NGINX_TLS.format(scratch=self.scratch, address=tunnel_ends.PROXY, port=PORTS["tls"], origin=tunnel_ends.SECURE[0], host=tunnel_ends.SECURE_HOST)
         (self.scratch / "nginx-tls.conf").write_text(text)
-        return self._listening(self._start("nginx-tls", [self.folder.installed("nginx"), "-c", self.scratch / "nginx-tls.conf"]), "secret.nginx", "secure_requests")
+        return self._listening(self._start("nginx-tls", [self.folder.installed("nginx"), "-c", self.scratch / "nginx-tls.conf"]), "tls.nginx", "secure_requests")
 
     def _box(self, home: Path, way: str) -> Started:
         holder = self.started[0].process.pid
@@ -237,7 +247,7 @@ class Tunnels:
     def _cost(self, what: str, form: str, count: int) -> dict:
         """Alternates `form` and nginx: the time that each takes, its own and on the clock, for one of `count`."""
         self._begin()
-        both = {form: self._proxy(form), f"{form}.nginx": self._proxy("tls" if form == "secret" else "nginx 64k")}
+        both = {form: self._proxy(form), **({"tls.nginx": self._proxy("tls")} if form in TERMINATED else {f"{form}.nginx": self._proxy("nginx 64k")})}
         cpu, clock = ({name: [] for name in both} for _ in range(2))
         for turn in range(self.turns):
             for name in both if turn % 2 == 0 else reversed(both):
@@ -249,12 +259,12 @@ class Tunnels:
 
     def carry(self, form: str, way: str) -> dict:
         """`way` is up or down."""
-        took = self._cost("secure_down" if form == "secret" else way, form, self.size)
+        took = self._cost("secure_down" if form in TERMINATED else way, form, self.size)
         return {"cpu_s_per_gib": took["cpu"] * GIB, "nginx_cpu_s_per_gib": took["nginx_cpu"] * GIB, "mb_per_s": 1e-6 / took["clock"],
                 "nginx_mb_per_s": 1e-6 / took["nginx_clock"]}
 
     def short_ones(self, form: str) -> dict:
-        took = self._cost("secure_requests" if form == "secret" else "short", form, self.short)
+        took = self._cost("secure_requests" if form in TERMINATED else "short", form, self.short)
         return {"cpu_us": took["cpu"] * 1e6, "nginx_cpu_us": took["nginx_cpu"] * 1e6, "rate": 1 / took["clock"],
                 "nginx_rate": 1 / took["nginx_clock"]}
 

@@ -13,10 +13,14 @@ def b64url(data):
 class Signer:
     """Ed25519 keys and tokens made with the openssl command line."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, private=None):
+        """A new key, or the one that is given as PEM."""
         self.folder = folder
         self.private, self.public = folder / "private.pem", folder / "public.pem"
-        self._openssl("genpkey", "-algorithm", "ed25519", "-out", self.private)
+        if private is None:
+            self._openssl("genpkey", "-algorithm", "ed25519", "-out", self.private)
+        else:
+            self.private.write_bytes(private)
         self._openssl("pkey", "-in", self.private, "-pubout", "-out", self.public)
 
     def _openssl(self, *arguments):
