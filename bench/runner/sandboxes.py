@@ -46,6 +46,9 @@ class Sandboxes:
             sys.path += [str(TESTS), str(TESTS.parent / "cluster"), str(TESTS.parents[1] / "integration")]
             import cluster
             os.environ["SKIFFD"] = self.folder.server_command("skiff")[0]
+            # A control group that has ended stays while the page cache has pages of it, and thousands of them make a node slow.
+            with contextlib.suppress(OSError):
+                Path("/proc/sys/vm/drop_caches").write_text("3\n")
             try:
                 self.cluster = cluster.OwnCluster(*self.addons)
             except (cluster.CannotRun, RuntimeError) as error:
