@@ -171,6 +171,9 @@ def kinds(listed):
 def test_manifest_prints_a_template_that_runs_skiffd(skiff):
     documents = skiff("manifest", "--template", "py", "--image", BUSYBOX, "--env", "LEVEL=template")[0]
     assert skiff.namespace.of_skiff() == []
+    closed = skiff("manifest", "--template", "py", "--image", BUSYBOX, "--network", "deny", "-o", "json")[0]
+    assert kinds(closed) == ["NetworkPolicy", "SandboxTemplate"]
+    dry(skiff, closed)
     dry(skiff, documents)
     skiff.namespace.kubectl("apply", "-f", "-", input=documents)
     assert skiff("manifest", "--template", "py", "--image", BUSYBOX, "-o", "name")[0] == "SandboxTemplate/py\n", "also when it is there"
