@@ -87,10 +87,10 @@ class Cluster:
 
     def load(self, name, layer, configuration):
         """Puts an image on the node, which has no registry to pull it from."""
-        archive = self.folder / f"{name.rpartition('/')[2].replace(':', '-')}.tar"
-        images.write(archive, name, layer, configuration)
-        self.inside("ctr", "--namespace=k8s.io", "images", "import", "--no-unpack", archive)
-        archive.unlink()
+        # Several files of tests load the same image at the same time.
+        with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tar") as archive:
+            images.write(pathlib.Path(archive.name), name, layer, configuration)
+            self.inside("ctr", "--namespace=k8s.io", "images", "import", "--no-unpack", archive.name)
 
     def of_skiff(self, namespace=None):
         """Everything that skiff has made, as KIND/NAME in NAMESPACE, but for what it keeps in a namespace on purpose: the
