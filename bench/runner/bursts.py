@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 
 from .audit import Audit, costs
-from .processes import Absent, Failed
+from .processes import Absent, Failed, wait_for_quiet
 from .sandboxes import Sandboxes, api_path
 
 POOL = "burst"
 REPLICAS = 2
 STAGGERED = 30
 BETWEEN = 0.2  # seconds
+QUIET = 20  # seconds, at most
 PATIENCE = 180  # seconds: longer than the server's, which says then what it waited for
 
 
@@ -74,6 +75,8 @@ class Bursts(Sandboxes):
         ending = [f"pod/{pod['metadata']['name']}" for pod in self.home.items("pods") if "deletionTimestamp" in pod["metadata"]]
         if ending:
             self.home.kubectl("wait", "--for=delete", "--timeout=100s", *ending)
+        # So does what has just become ready.
+        wait_for_quiet(QUIET)
 
     def _at_once(self, one: Callable[[int], None], count: int | None = None, every: float = 0) -> dict:
         """Runs one for each member of the pool or so many, all at once, or one after the other begins every so many seconds."""

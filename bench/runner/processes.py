@@ -15,6 +15,7 @@ from pathlib import Path
 
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
+BUSY = 0.12  # share of other work above which figures are not kept
 
 
 class Failed(Exception):
@@ -91,6 +92,27 @@ def run_tool(folder: Folder, *arguments: object, under: tuple = (), timeout: flo
         said = err.strip().removeprefix(f"{name}: ")[-400:]
         raise Failed(f"{name}: {said or f'status {process.returncode}'}")
     return json.loads(out)
+
+
+def busy_share(seconds: float) -> float:
+    """The processor time of all processes in `seconds`, as a share of the machine."""
+    def read() -> tuple[int, int]:
+        values = [int(value) for value in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+        return sum(values), values[3] + values[4]
+    before = read()
+    time.sleep(seconds)
+    after = read()
+    whole = after[0] - before[0]
+    return 1 - (after[1] - before[1]) / whole if whole else 0.0
+
+
+def wait_for_quiet(limit: float) -> float:
+    """Waits, at most `limit` seconds, until the machine is idle."""
+    end = time.monotonic() + limit
+    share = busy_share(0.3)
+    while share > BUSY and time.monotonic() < end:
+        share = busy_share(0.5)
+    return share
 
 
 def free_port() -> int:
