@@ -29,7 +29,7 @@ test-clients: ## other systems' clients, and clients that generators make of the
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, and each fuzz target over its corpus
 	@.ci/test asan
 
-tsan: ## what has threads under ThreadSanitizer
+tsan: ## unit tests of what has threads under ThreadSanitizer
 	@.ci/test tsan
 
 lint: ## formatting, clang-tidy and the rules of the tree
