@@ -106,9 +106,11 @@ def go():
 
 
 def with_go():
-    """An environment in which it writes nothing outside of the cache, and takes what go.mod and go.sum say."""
+    """An environment in which it writes nothing outside of the cache, and takes what go.mod and go.sum say. It builds as
+    tests/kubernetes/cluster/build.py does, which is quicker, and finds what that has built."""
     return {**os.environ, "GOCACHE": str(CACHE / "go-build"), "GOMODCACHE": str(CACHE / "go-modules"), "GOWORK": "off",
-            "GOFLAGS": "-mod=readonly -modcacherw", "GOTOOLCHAIN": "local"}
+            "GOFLAGS": "-mod=readonly -modcacherw -trimpath '-gcflags=all=-dwarf=false -l'", "GOGC": "400", "CGO_ENABLED": "0",
+            "GOTOOLCHAIN": "local"}
 
 
 def go_modules(directory, file="go.mod"):
