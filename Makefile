@@ -26,7 +26,7 @@ test-extras: ## the examples in all languages, and the OpenAPI document against 
 test-clients: ## other systems' clients, and clients that generators make of the API's documents
 	@.ci/test clients
 
-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, and each fuzz target over its corpus
+asan: ## most tests under AddressSanitizer and UndefinedBehaviorSanitizer, and each fuzz target over its corpus
 	@.ci/test asan
 
 tsan: ## unit tests of what has threads under ThreadSanitizer
