@@ -105,16 +105,19 @@ CO_TEST(Tls, EndsAHandshakeAtItsTimeLimit) {
   co_await server.server.stop();
 }
 
-/// Whether OpenSSL with its defaults, and only this cipher of TLS 1.2, can connect with `ours`.
-bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test::Certificate& certificate) {
+/// Returns the cipher that OpenSSL with its defaults, and with these of TLS 1.2 unless there are none, agrees on with
+/// `ours`; empty: they can't connect.
+std::string agreed(TlsContext& ours, bool ours_connects, const char* ciphers, const test::Certificate& certificate) {
   std::array<int, 2> sockets{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return false;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return {};
   const UniqueFd near{sockets[0]};
   const UniqueFd far{sockets[1]};
   const test::TemporaryDirectory directory;
   SSL_CTX* context = SSL_CTX_new(ours_connects ? TLS_server_method() : TLS_client_method());
-  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
-  EXPECT_EQ(SSL_CTX_set_cipher_list(context, cipher), 1);
+  if (ciphers != nullptr) {
+    SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+    EXPECT_EQ(SSL_CTX_set_cipher_list(context, ciphers), 1);
+  }
   if (ours_connects) {
     SSL_CTX_use_certificate_file(context, directory.write("cert", certificate.certificate_pem).c_str(),
                                  SSL_FILETYPE_PEM);
@@ -136,9 +139,10 @@ bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test
              (!yours && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE);
   }
   ERR_clear_error();
+  const std::string name = failed ? "" : SSL_get_cipher_name(theirs);
   SSL_free(theirs);
   SSL_CTX_free(context);
-  return !failed;
+  return name;
 }
 
 /// Servers of OpenSSL with one context, which their clients can come back to.
@@ -202,12 +206,26 @@ TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
   const auto client = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
   for (const char* cipher :
        {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"}) {
-    EXPECT_TRUE(agrees(*server, false, cipher, certificate)) << cipher;
-    EXPECT_TRUE(agrees(*client, true, cipher, certificate)) << cipher;
+    EXPECT_EQ(agreed(*server, false, cipher, certificate), cipher);
+    EXPECT_EQ(agreed(*client, true, cipher, certificate), cipher);
   }
   for (const char* cipher : {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES256-SHA256", "ECDHE-RSA-AES256-SHA384"}) {
-    EXPECT_FALSE(agrees(*server, false, cipher, certificate)) << cipher;
-    EXPECT_FALSE(agrees(*client, true, cipher, certificate)) << cipher;
+    EXPECT_EQ(agreed(*server, false, cipher, certificate), "") << cipher;
+    EXPECT_EQ(agreed(*client, true, cipher, certificate), "") << cipher;
+  }
+}
+
+TEST(TlsContext, PrefersTheFastestCipher) {
+  const test::TemporaryDirectory directory;
+  const test::Certificate certificate = test::make_certificate();
+  const auto server = TlsContext::server({.certificate_file = directory.write("cert.pem", certificate.certificate_pem),
+                                          .key_file = directory.write("key.pem", certificate.key_pem)})
+                          .value();
+  const auto client = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
+  for (const bool connects : {false, true}) {
+    TlsContext& ours = connects ? *client : *server;
+    EXPECT_EQ(agreed(ours, connects, nullptr, certificate), "TLS_AES_128_GCM_SHA256");
+    EXPECT_EQ(agreed(ours, connects, "HIGH", certificate), "ECDHE-ECDSA-AES128-GCM-SHA256");
   }
 }
 
@@ -356,6 +374,22 @@ CO_TEST(Tls, ReadsWhatHasComeAndThenTheEnd) {
   EXPECT_EQ(joined.ours->read(got).kind, IoStep::Kind::end);
   EXPECT_EQ(joined.ours->read(got).kind, IoStep::Kind::end);
   co_return;
+}
+
+TEST(TlsSession, ReadsEndAtTheEndsOfRecords) {
+  const TlsPair pair;
+  Joined joined{pair};
+  const std::string full(4 * kTlsRecord, 'f');
+  EXPECT_EQ(joined.theirs->write("a head").bytes, 6U);
+  EXPECT_EQ(joined.theirs->write(full).bytes, full.size());
+  std::string into(full.size(), '\0');
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(joined.theirs->write(full).bytes, full.size());
+    EXPECT_EQ(joined.ours->read(into).kind, IoStep::Kind::done);
+  }
+  const std::vector<std::size_t> left = records_on(joined.near.get());
+  EXPECT_FALSE(left.empty());
+  EXPECT_EQ(left, std::vector<std::size_t>(left.size(), kTlsRecord));
 }
 
 CO_TEST(Tls, TakesTheRestOfAWriteInSmallerPieces) {
