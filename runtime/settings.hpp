@@ -24,7 +24,7 @@ struct Settings {
   std::vector<std::string> allowed_hosts;    ///< names, "*.suffix" or "*", accepted as Host
   std::vector<std::string> allowed_origins;  ///< "scheme://host[:port]", accepted as Origin
   std::vector<std::string> dialects;         ///< see dialects::wanted
-  std::string egress;                        ///< "unix:PATH" or "IP:PORT" of the egress proxy; empty: none
+  std::string egress;                        ///< "IP:PORT" of the egress proxy; empty: none
   std::string egress_canary;                 ///< "IP:PORT" that the network must refuse; with "IP:PORT" of the proxy
   std::string egress_token;                  ///< shown to a proxy at "IP:PORT"; wiped once it was read
   std::string egress_trust;                  ///< directory for the certificates in `egress_ca`; empty: none

@@ -1,4 +1,5 @@
-"""What is on both sides of an egress proxy, in a network namespace of its own: `python3 tunnel_ends.py client|origin|api|secure FOLDER`.
+"""What is on both sides of an egress proxy, in a network namespace of its own: `python3 tunnel_ends.py client|origin|api|secure FOLDER`,
+or `with_socket PORT WORD...` to become a program whose stdin is a socket on PORT of PROXY.
 
 `origin` serves ORIGIN: a connection begins with a ClientHello and a word, and the rest is the pattern. `secure` serves the pattern by HTTPS
 on SECURE. `client` takes JSON lines that say what to do, and answers with one each. `api` plays an API server that has Pods."""
@@ -6,6 +7,7 @@ on SECURE. `client` takes JSON lines that say what to do, and answers with one e
 import ctypes
 import http.server
 import json
+import os
 import random
 import select
 import socket
@@ -172,16 +174,11 @@ class Client:
         self.hello, self.held = make_hello(), []
 
     def connect(self, way, number, word):
-        """A connection by a way, from the Pod for tunnel `number`, that has said its hello and a word. A way is {"to": ADDRESS, "says":
-        a CONNECT or not, "tokens": for Pods}."""
+        """A connection by a way, from the Pod for tunnel `number`, that has said its hello and a word. A way is {"port": of PROXY, "connects":
+        with CONNECT or not, "tokens": for Pods}."""
         tokens = way.get("tokens")
         pod = PODS[number // A_POD % len(PODS)]
-        if isinstance(way["to"], str):
-            one = socket.socket(socket.AF_UNIX)
-            one.settimeout(PATIENCE)
-            one.connect(way["to"])
-        else:
-            one = socket.create_connection(tuple(way["to"]), PATIENCE, source_address=(pod, 0))
+        one = socket.create_connection((PROXY, way["port"]), PATIENCE, source_address=(pod, 0))
         if way["connects"]:
             preamble = f"SKIFF-EGRESS/1 {tokens[pod]}\r\n" if tokens else ""
             one.sendall(f"{preamble}CONNECT {HOST}:443 HTTP/1.1\r\n\r\n".encode())
@@ -193,12 +190,7 @@ class Client:
 
     def secure(self, way):
         """A connection with TLS by a way that has "ca", a file."""
-        if isinstance(way["to"], str):
-            one = socket.socket(socket.AF_UNIX)
-            one.connect(way["to"])
-        else:
-            one = socket.create_connection(tuple(way["to"]), PATIENCE)
-        one.settimeout(PATIENCE)
+        one = socket.create_connection((PROXY, way["port"]), PATIENCE)
         if way["connects"]:
             one.sendall(f"CONNECT {SECURE_HOST}:443 HTTP/1.1\r\n\r\n".encode())
             answer = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -261,6 +253,14 @@ class Client:
                 read_exactly(one, 1)
 
 
+def with_socket(port, *words):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind((PROXY, int(port)))
+    os.dup2(one.fileno(), 0)
+    os.execv(words[0], words)
+
+
 def client():
     self = Client()
     print("ready", flush=True)
@@ -275,4 +275,4 @@ def client():
 
 
 if __name__ == "__main__":
-    {"client": client, "origin": origin, "api": api, "secure": secure_origin}[sys.argv[1]](*sys.argv[2:])
+    {"client": client, "origin": origin, "api": api, "secure": secure_origin, "with_socket": with_socket}[sys.argv[1]](*sys.argv[2:])

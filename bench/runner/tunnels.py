@@ -1,7 +1,7 @@
 """`skiff egress serve` and nginx's `stream` between the same client and the same server: the processor time of the proxy for a GiB, its
 memory for an idle tunnel, and connections a second. With a secret the proxy ends the TLS on both sides, beside nginx that does, and
-looks for the secret in what comes back; with a secret without a value it only judges requests. As a box has it, by a Unix socket; and
-as Pods have it, by TCP, with a stand-in for the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
+looks for the secret in what comes back; with a secret without a value it only judges requests. As a box has it, on a socket that it is started with; and
+as Pods have it, with a token and a stand-in for the API server. All is in a network namespace in which no address but 127.0.0.1 belongs to a link, so the proxy takes the server for one
 of the internet. By root."""
 
 import base64
@@ -24,12 +24,12 @@ HEADER = b'{"alg":"EdDSA","typ":"JWT"}'
 TRUST = ("ca.pem", "ca-bundle.pem", "trust.p12", "chromium.json")  # files that the proxy of a box writes
 # Boxes whose proxy ends the TLS, and their secrets.
 TERMINATED = {"secret": {"header": "Authorization", "format": "Bearer {}", "value": "0123456789abcdef"}, "judged": {"header": "", "value": ""}}
-PORTS = {"pods": 3128, "nginx": 3200, "tls": 3300}
+PORTS = {"pods": 3128, "nginx": 3200, "tls": 3300, "box": 3400, "secret": 3401, "judged": 3402}
 STREAM = "/usr/lib/nginx/modules/ngx_stream_module.so"
 NGINX = """load_module {module};
 user root; daemon off; master_process off; error_log stderr; pid {scratch}/nginx.pid; worker_rlimit_nofile 20000;
 events {{ worker_connections 20000; }}
-stream {{ proxy_half_close on; proxy_buffer_size {buffer}; server {{ listen {address}:{port} backlog=1024; listen unix:{scratch}/nginx.sock; proxy_pass {origin}:443; }} }}
+stream {{ proxy_half_close on; proxy_buffer_size {buffer}; server {{ listen {address}:{port} backlog=1024; proxy_pass {origin}:443; }} }}
 """
 NGINX_TLS = """user root; daemon off; master_process off; error_log stderr; pid {scratch}/nginx-tls.pid;
 events {{ worker_connections 1000; }}
@@ -119,14 +119,9 @@ class Tunnels:
             self._start(name, [sys.executable, ENDS, name, *more], stdout=subprocess.PIPE).read()
         client = self._start("client", [sys.executable, ENDS, "client"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         client.read()
-        box, nginx = str(self.scratch / "egress.sock"), str(self.scratch / "nginx.sock")
-        self.ways = {"box": {"to": box, "connects": True}, "box.nginx": {"to": nginx, "connects": False},
-                     "pods": {"to": (tunnel_ends.PROXY, PORTS["pods"]), "connects": True, "tokens": tokens},
-                     "pods.nginx": {"to": (tunnel_ends.PROXY, PORTS["nginx"]), "connects": False},
-                     "tls.nginx": {"to": (tunnel_ends.PROXY, PORTS["tls"]), "connects": False, "ca": str(self.scratch / "authority.pem")}}
-        for form in TERMINATED:
-            home = self._home(form)
-            self.ways[form] = {"to": str(home / "egress.sock"), "connects": True, "ca": str(home / "egress-ca.pem")}
+        more = {"pods": {"tokens": tokens}, "tls": {"ca": str(self.scratch / "authority.pem")},
+                **{form: {"ca": str(self._home(form) / "egress-ca.pem")} for form in TERMINATED}}
+        self.ways = {name: {"port": port, "connects": name not in ("nginx", "tls"), **more.get(name, {})} for name, port in PORTS.items()}
         self.client = client
 
     def _make_files(self) -> dict[str, str]:
@@ -187,33 +182,26 @@ class Tunnels:
             one.stop()
             self.started.remove(one)
         self.proxies.clear()
-        (self.scratch / "nginx.sock").unlink(missing_ok=True)
 
     def _nginx(self, buffer: str) -> Started:
         text = NGINX.format(module=STREAM, scratch=self.scratch, buffer=buffer, address=tunnel_ends.PROXY, port=PORTS["nginx"],
                             origin=tunnel_ends.ORIGIN[0])
         (self.scratch / "nginx.conf").write_text(text)
-        return self._listening(self._start("nginx", [self.folder.installed("nginx"), "-c", self.scratch / "nginx.conf"]), "pods.nginx")
+        return self._listening(self._start("nginx", [self.folder.installed("nginx"), "-c", self.scratch / "nginx.conf"]), "nginx")
 
     def _nginx_tls(self) -> Started:
         text = NGINX_TLS.format(scratch=self.scratch, address=tunnel_ends.PROXY, port=PORTS["tls"], origin=tunnel_ends.SECURE[0], host=tunnel_ends.SECURE_HOST)
         (self.scratch / "nginx-tls.conf").write_text(text)
-        return self._listening(self._start("nginx-tls", [self.folder.installed("nginx"), "-c", self.scratch / "nginx-tls.conf"]), "tls.nginx", "secure_requests")
+        return self._listening(self._start("nginx-tls", [self.folder.installed("nginx"), "-c", self.scratch / "nginx-tls.conf"]), "tls", "secure_requests")
 
     def _box(self, home: Path, way: str) -> Started:
         holder = self.started[0].process.pid
         ticks = Path(f"/proc/{holder}/stat").read_text().rpartition(")")[2].split()[19]
-        sockets = []
-        for path in (self.ways[way]["to"], str(home / "control.sock")):
-            Path(path).unlink(missing_ok=True)
-            one = socket.socket(socket.AF_UNIX)
-            one.bind(path)
-            one.setblocking(False)
-            sockets.append(one)
-        words = [self.skiff, "egress", "serve", home, "bench", holder, ticks]
-        started = self._start(way, words, stdin=sockets[0], stdout=sockets[1])
-        for one in sockets:
-            one.close()
+        (home / "control.sock").unlink(missing_ok=True)
+        words = [sys.executable, ENDS, "with_socket", PORTS[way], self.skiff, "egress", "serve", home, "bench", holder, ticks]
+        with socket.socket(socket.AF_UNIX) as control:
+            control.bind(str(home / "control.sock"))
+            started = self._start(way, words, stdout=control)
         return self._listening(started, way, "short" if way == "box" else "secure_requests")
 
     def _pods(self) -> Started:
@@ -247,7 +235,7 @@ class Tunnels:
     def _cost(self, what: str, form: str, count: int) -> dict:
         """Alternates `form` and nginx: the time that each takes, its own and on the clock, for one of `count`."""
         self._begin()
-        both = {form: self._proxy(form), **({"tls.nginx": self._proxy("tls")} if form in TERMINATED else {f"{form}.nginx": self._proxy("nginx 64k")})}
+        both = {form: self._proxy(form), **({"tls": self._proxy("tls")} if form in TERMINATED else {"nginx": self._proxy("nginx 64k")})}
         cpu, clock = ({name: [] for name in both} for _ in range(2))
         for turn in range(self.turns):
             for name in both if turn % 2 == 0 else reversed(both):
@@ -273,7 +261,7 @@ class Tunnels:
         with many_files():
             self._begin()
             self._end_proxies()
-            proxy, way = self._proxy(kind), "pods" if kind == "pods" else "pods.nginx"
+            proxy, way = self._proxy(kind), "pods" if kind == "pods" else "nginx"
             sizes, counts = [proxy.private_bytes()], (self.idle // 4, self.idle)
             for count in counts:
                 self._ask("hold", way, count)

@@ -65,13 +65,12 @@ Number number_of(std::string_view text) {
 /// Takes a bound socket. The kernel tells those who connect which process has called listen(2) last.
 Result<std::unique_ptr<Listener>> take(Executor executor, int number) {
   if (::listen(number, kBacklog) != 0) return std::unexpected{system_error(errno, "listen")};
-  const int moved = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  UniqueFd moved{::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
   const UniqueFd nothing{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-  if (moved < 0 || !nothing || ::dup2(nothing.get(), number) < 0) {
+  if (!moved || !nothing || ::dup2(nothing.get(), number) < 0) {
     return std::unexpected{system_error(errno, "move a socket")};
   }
-  SKIFF_TRY(auto address, Address::parse("fd:" + std::to_string(moved)));
-  return Listener::open(executor, address);
+  return Listener::take(std::move(executor), std::move(moved));
 }
 
 Result<> fill(const std::filesystem::path& file, std::string_view text) {

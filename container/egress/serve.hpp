@@ -12,8 +12,6 @@ inline constexpr std::string_view kSecretsFile = "egress-secrets.json";
 /// Begins the names of the files that its sandbox has to trust if it has secrets: protocol::kTrustFiles. The proxy
 /// fills them. They exist and stay the same files.
 inline constexpr std::string_view kTrustPrefix = "egress-";
-/// The socket that its sandbox sees.
-inline constexpr std::string_view kSocket = "egress.sock";
 /// The socket for its owner: each connection lets the proxy read the policy again, and is answered with `ok`, or with
 /// why the policy stays as it was.
 inline constexpr std::string_view kControlSocket = "egress-control.sock";
@@ -24,8 +22,8 @@ inline constexpr std::string_view kDone = "ok\n";
 [[nodiscard]] bool is_serve(std::span<const char* const> arguments);
 
 /// `skiff egress serve DIRECTORY NAME PID TICKS`: the egress proxy of the sandbox NAME, whose directory and process
-/// these are. It listens on the bound sockets that it has as stdin (for the sandbox) and stdout (for control), and ends
-/// with that process. Returns the exit status.
+/// these are. It listens on the bound sockets that it has as stdin (TCP, in the sandbox's network namespace) and stdout
+/// (Unix, for control), and ends with that process. Returns the exit status.
 [[nodiscard]] int serve(std::span<const char* const> arguments);
 
 }  // namespace skiff::container::egress

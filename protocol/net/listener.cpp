@@ -252,6 +252,21 @@ Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Addres
   return std::unique_ptr<Listener>{new Listener{std::move(state)}};
 }
 
+Result<std::unique_ptr<Listener>> Listener::take(Executor executor, UniqueFd socket) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  if (::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+    return std::unexpected{system_error(errno, "take over a socket")};
+  }
+  Address address = Address::from_socket(own, length);
+  if (address.is_unix()) {
+    SKIFF_TRY(address, Address::parse("fd:" + std::to_string(socket.get())));
+  }
+  auto state = std::make_shared<State>(executor, std::move(socket), std::move(address));
+  return std::unique_ptr<Listener>{new Listener{std::move(state)}};
+}
+
 Listener::Listener(std::shared_ptr<State> state) : state_{std::move(state)} {}
 Listener::~Listener() {
   close();

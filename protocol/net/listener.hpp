@@ -30,6 +30,8 @@ class Listener {
   /// listens; its number becomes free. Errors name the address and the reason.
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(Executor executor, const Address& address,
                                                               AnyAddress any = AnyAddress::of_both);
+  /// Takes over a stream socket that listens. The file of a Unix socket stays its creator's.
+  [[nodiscard]] static Result<std::unique_ptr<Listener>> take(Executor executor, UniqueFd socket);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

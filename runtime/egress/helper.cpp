@@ -119,8 +119,9 @@ Task<Result<protocol::Stream>> Helper::reach() const {
   if (fence_ != nullptr && fence_->state() == Fence::State::waiting) {
     co_return fail(Errc::egress_waiting, fence_->why());
   }
-  if (!proxy_.is_unix() && preamble_.empty())
+  if (proxy_.text() != kAddress && preamble_.empty()) {
     co_return fail(Errc::unauthenticated, "the egress token has not come yet");
+  }
   SKIFF_CO_TRY(auto upstream, co_await protocol::connect(proxy_, kConnectTime, executor_));
   if (!preamble_.empty()) {
     const std::string preamble = preamble_;

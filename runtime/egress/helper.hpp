@@ -17,15 +17,15 @@
 
 namespace skiff::runtime::egress {
 
-/// The address on which commands find their proxy.
+/// The address on which commands find their proxy: the helper, or the sandbox's egress proxy itself.
 inline constexpr const char* kAddress = "127.0.0.1:3128";
 
 /// Sets the variables by which programs find the proxy. What is set already stays.
 void set_variables(sessions::Variables& variables);
 
 /// The proxy that commands see, on a loopback address. It carries all bytes unread to the sandbox's egress proxy, which
-/// decides. The proxy knows the sandbox by its Unix socket, or by its address and a token, which comes first on each
-/// connection and which no command sees. Reactor thread only.
+/// decides. A proxy elsewhere knows the sandbox by its address and a token, which comes first on each connection and
+/// which no command sees. Reactor thread only.
 class Helper {
  public:
   /// Connections at a time; a further one is refused.
@@ -41,7 +41,7 @@ class Helper {
   ~Helper() = default;  // `stop()` must have ended
 
   void listen(std::shared_ptr<protocol::Listener> listener);
-  /// Shows the proxy this token from now on. Without one, nothing passes to a proxy that is not a Unix socket.
+  /// Shows the proxy this token from now on. Without one, nothing passes to a proxy that is not on `kAddress`.
   void use_token(std::string token);
   /// Carries a client that speaks to HOST:PORT itself, and knows no proxy, until its end. If the proxy refuses, it gets
   /// an alert of TLS; one that is too many is closed.

@@ -32,15 +32,14 @@ Result<> start_names(Agent& agent) {
 
 Result<> check_egress(const Settings& settings) {
   const bool is_alone = settings.egress_canary.empty() && settings.egress_token.empty();
-  if (settings.egress.empty() && is_alone) return {};
+  if (is_alone && (settings.egress.empty() || settings.egress == egress::kAddress)) return {};
   const auto refuse = [](const std::string& why, const char* flag) { return fail(Errc::invalid_field, why, flag); };
-  if (settings.egress.empty() || (settings.egress.starts_with("unix:") && !is_alone)) {
-    return refuse("--egress-canary and SKIFF_EGRESS_TOKEN need --egress IP:PORT", "--egress");
+  if (settings.egress.empty() || settings.egress == egress::kAddress) {
+    return refuse("--egress-canary and SKIFF_EGRESS_TOKEN need --egress IP:PORT of another host", "--egress");
   }
-  SKIFF_TRY(const auto proxy, protocol::Address::parse(settings.egress));
-  if (proxy.is_unix() && is_alone) return {};
-  if (proxy.port() == 0) {
-    return refuse("--egress \"" + settings.egress + "\": expected unix:PATH or IP:PORT", "--egress");
+  const auto proxy = protocol::Address::parse(settings.egress);
+  if (!proxy || proxy->port() == 0) {
+    return refuse("--egress \"" + settings.egress + "\": expected IP:PORT", "--egress");
   }
   auto canary = protocol::Address::parse(settings.egress_canary);
   if (!canary || canary->port() == 0) {
@@ -65,8 +64,9 @@ Result<> start_egress(Agent& agent) {
   static protocol::SplicePipes pipes{16};
   SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
   SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
-  SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, own));
-  if (!proxy.is_unix()) {
+  std::shared_ptr<protocol::Listener> listener;
+  if (proxy.text() != egress::kAddress) {
+    SKIFF_TRY(listener, protocol::Listener::open(agent.executor, own));
     SKIFF_TRY(auto canary, protocol::Address::parse(agent.settings.egress_canary));
     agent.fence = std::make_unique<egress::Fence>(agent.executor,
                                                   egress::Fence::Options{.proxy = proxy, .canary = std::move(canary)});
@@ -81,7 +81,8 @@ Result<> start_egress(Agent& agent) {
                                                   agent.fence.get());
   if (!agent.settings.egress_token.empty()) agent.egress->use_token(std::exchange(agent.settings.egress_token, {}));
   agent.connections.own_ports.push_back(own.port());
-  agent.egress->listen(std::move(listener));
+  // Without it commands reach the proxy itself, without a hop.
+  if (listener) agent.egress->listen(std::move(listener));
   if (auto started = start_names(agent); !started) {
     log::warning("programs that know no proxy reach nothing: " + started.error().message);
   }

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import ssl
+import subprocess
 import threading
 
 import pytest
@@ -224,6 +225,37 @@ def test_no_change_of_rules_is_lost(box, outside):
     rules = box.json("network", "box")["egress"]
     assert set(names) <= set(rules) and len(rules) == len(NAMES) + len(names)
     assert json.loads((box.sandboxes / "box/egress.json").read_text()) == rules
+
+
+TAKE = """
+import socket
+one = socket.socket()
+one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+one.bind(("127.0.0.1", 3128))
+"""
+REACH = "import socket; socket.create_connection(('127.0.0.1', 3128), 5)"
+
+
+def test_a_proxy_is_there_for_its_box_alone(box, outside):
+    box.up("other", "--egress", "evil.org")
+    box.up("bare")
+    for name, statuses in (("box", [200, 403]), ("other", [403, 200])):
+        found = through(box, {"to": "pypi.org:443"}, {"to": "evil.org:443"}, name=name)
+        assert [one["status"] for one in found] == statuses, found
+    reach = [*outside.laptop.words, "python3", "-c", REACH]
+    assert "Connection refused" in subprocess.run(reach, capture_output=True, text=True, timeout=60).stderr
+    assert "Connection refused" in box("exec", "bare", "--", "python3", "-c", REACH, status=1)[1]
+
+
+def test_a_command_does_not_take_the_place_of_the_proxy(box, outside):
+    assert "Address already in use" in box("exec", "box", "--", "python3", "-c", TAKE, status=1)[1]
+    # Once the proxy has ended it may, and has nobody behind it.
+    os.kill(proxies(box)[0], signal.SIGKILL)
+    until(lambda: not proxies(box))
+    box("exec", "box", "--", "python3", "-c", TAKE)
+    assert "does not run" in box("network", "box", "--egress", "+evil.org", status=125)[1]
+    assert outside.seen() == []
 
 
 FLOOD = """

@@ -128,13 +128,22 @@ def test_names_do_not_hold_up_the_end_of_an_agent(start, pod):
     assert agent.terminate() == 143
 
 
+def test_ports_do_not_lead_to_the_proxy(start_agent, start, pod, tmp_path):
+    """Also where the proxy itself has the address: a client of the agent is not the sandbox."""
+    agents = [start(env={"SKIFF_EGRESS_TOKEN": "token"})]
+    agents.append(start_agent("--egress", "127.0.0.1:3128", listen=f"unix:{tmp_path}/other.sock", wrapper=pod.words, warm=False))
+    for agent in agents:
+        assert agent.request("POST", "/v1/ports/3128/").json()["detail"] == "port 3128 is the agent's own"
+
+
 def test_wrong_settings_are_refused(start_agent):
     answer = start_agent().request("POST", "/v1/init", json={"egress_token": "x"})
     assert (answer.status, answer.json()["field"]) == (400, "/egress_token")
     proxy, canary = ("--egress", "10.0.0.1:3128"), ("--egress-canary", "10.0.0.1:3129")
-    for flags, token, said in ((proxy, "", "--egress-canary"), (canary, "", "--egress"), (("--egress", "10.0.0.1:0", *canary), "", "unix:PATH or IP:PORT"),
+    for flags, token, said in ((proxy, "", "--egress-canary"), (canary, "", "--egress"), (("--egress", "10.0.0.1:0", *canary), "", "expected IP:PORT"),
                                (("--egress", "proxy:3128", *canary), "", "proxy:3128"), ((*proxy, *canary), "a b", "SKIFF_EGRESS_TOKEN"),
-                               (("--egress", "unix:/x", *canary), "", "IP:PORT"), (("--egress", "unix:/x"), "x", "IP:PORT")):
+                               (("--egress", "unix:/x", *canary), "", "expected IP:PORT"), (("--egress", "127.0.0.1:3128", *canary), "", "another host"),
+                               (("--egress", "127.0.0.1:3128"), "x", "another host"), (("--egress", "127.0.0.1:3129"), "", "--egress-canary")):
         ended = subprocess.run(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated", *flags), capture_output=True, text=True, timeout=60,
                                env=environment(SKIFF_EGRESS_TOKEN=token))
         assert ended.returncode == 2 and said in ended.stderr and "a b" not in ended.stderr, (flags, ended)

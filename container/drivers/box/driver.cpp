@@ -230,9 +230,9 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
     SKIFF_CO_TRY(auto one, box::bind_socket(directory, box::socket_of(port.name)));
     given.listeners.push_back(std::move(one));
   }
-  std::optional<box::EgressSockets> egress;
+  box::EgressSockets egress;
   if (record.has_egress()) {
-    SKIFF_CO_TRY(egress, box::prepare_egress(record, directory));
+    SKIFF_CO_TRY(egress.control, box::prepare_egress(record, directory));
   }
   SKIFF_CO_TRY(auto log, open_log(records().log(record.name)));
   if (!record.network.empty()) {
@@ -261,8 +261,9 @@ Task<Result<HostRecord>> BoxDriver::launch(HostRecord record, std::string public
   });
   if (!followed) co_return std::unexpected{std::move(followed.error())};
   record = std::move(*followed);
-  if (egress) {
-    SKIFF_CO_TRY(record, co_await box::start_egress(std::move(*egress), record, directory));
+  if (record.has_egress()) {
+    SKIFF_CO_TRY(egress.sandbox, box::receive_back(started.input.get()));
+    SKIFF_CO_TRY(record, co_await box::start_egress(std::move(egress), record, directory));
   }
   record.socket = directory / box::kAgentSocket;
   for (const DialectPort& port : dialects) {

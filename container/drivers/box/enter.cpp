@@ -30,6 +30,7 @@
 #include "container/drivers/box/network/pasta.hpp"
 #include "container/drivers/box/plan.hpp"
 #include "container/drivers/box/report.hpp"
+#include "protocol/net/address.hpp"
 
 namespace skiff::container::box {
 namespace {
@@ -96,6 +97,17 @@ void set_loopback_up() {
   if (!socket || ::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) refuse(Step::loopback);
 }
 
+/// Gives the launcher the socket of the egress proxy. That is of the box's own network, so nothing else reaches it.
+void give_proxy_socket() {
+  const auto address = protocol::Address::parse(kProxyAddress);
+  const UniqueFd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  // It listens from the start: nobody in the box can take the address.
+  if (!address || !socket || ::bind(socket.get(), address->data(), address->size()) != 0 ||
+      ::listen(socket.get(), kMostPending) != 0 || !send_back(STDIN_FILENO, socket)) {
+    refuse(Step::loopback, kProxyAddress);
+  }
+}
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (std::string& text : texts) all.push_back(text.data());
@@ -144,6 +156,7 @@ int wait_for(pid_t box) {
   Plan& plan = given.plan;
   if (::sethostname(plan.hostname.data(), plan.hostname.size()) != 0) refuse(Step::hostname);
   set_loopback_up();
+  if (plan.egress) give_proxy_socket();
   if (!plan.barred.empty()) set_up_link();
   if (!has_trees) trees = open_trees(plan, false);
   build_root(plan, trees);

@@ -47,6 +47,52 @@ Result<Plan> read_plan(const UniqueFd& file) {
   return protocol::decode<Plan>(text, {.max_bytes = kLongestPlan});
 }
 
+/// Sends bytes together with descriptors.
+Result<> send_with(int socket, std::string bytes, const std::vector<int>& descriptors) {
+  iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
+  const std::size_t size = descriptors.size() * sizeof(int);
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(size);
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(size);
+  std::memcpy(CMSG_DATA(header), descriptors.data(), size);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) {
+    return std::unexpected{system_error(errno, "send descriptors")};
+  }
+  return {};
+}
+
+struct Received {
+  std::string bytes;
+  std::vector<UniqueFd> descriptors;
+};
+
+/// `flags` are those of recvmsg(2).
+Result<Received> receive(int socket, int flags) {
+  Received received{.bytes = std::string(kLongestRoles, '\0'), .descriptors = {}};
+  iovec part{.iov_base = received.bytes.data(), .iov_len = received.bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
+  const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return not_a_plan();
+  received.bytes.resize(static_cast<std::size_t>(got));
+  std::vector<int> numbers((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+  std::memcpy(numbers.data(), CMSG_DATA(header), numbers.size() * sizeof(int));
+  for (const int number : numbers) received.descriptors.emplace_back(number);
+  return received;
+}
+
 }  // namespace
 
 Result<> send_handover(int socket, const Handover& given) {
@@ -68,45 +114,16 @@ Result<> send_handover(int socket, const Handover& given) {
     }
   }
   if (descriptors.size() > kMostDescriptors) return fail(Errc::invalid_field, "too many dialects", "--dialect");
-  iovec part{.iov_base = roles.data(), .iov_len = roles.size()};
-  const std::size_t size = descriptors.size() * sizeof(int);
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = CMSG_SPACE(size);
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(size);
-  std::memcpy(CMSG_DATA(header), descriptors.data(), size);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(roles.size())) {
-    return std::unexpected{system_error(errno, "send the plan")};
-  }
-  return {};
+  return send_with(socket, roles, descriptors);
 }
 
 Result<Handover> receive_handover(int socket) {
-  std::array<char, kLongestRoles> roles{};
-  iovec part{.iov_base = roles.data(), .iov_len = roles.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return not_a_plan();
-  std::vector<int> numbers((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-  std::memcpy(numbers.data(), CMSG_DATA(header), numbers.size() * sizeof(int));
-  std::vector<UniqueFd> descriptors;
-  for (const int number : numbers) descriptors.emplace_back(number);
+  SKIFF_TRY(auto received, receive(socket, 0));
+  std::vector<UniqueFd>& descriptors = received.descriptors;
   Handover given;
   UniqueFd plan;
   std::size_t next = 0;
-  for (const char role : std::string_view{roles.data(), static_cast<std::size_t>(got)}) {
+  for (const char role : received.bytes) {
     if (role == kNoTree) {
       given.trees.emplace_back();
       continue;
@@ -133,6 +150,18 @@ Result<Handover> receive_handover(int socket) {
   if (!plan) return not_a_plan();
   SKIFF_TRY(given.plan, read_plan(plan));
   return given;
+}
+
+Result<> send_back(int socket, const UniqueFd& given) {
+  return send_with(socket, {kListener}, {given.get()});
+}
+
+Result<UniqueFd> receive_back(int socket) {
+  auto received = receive(socket, MSG_DONTWAIT);
+  if (!received || received->descriptors.size() != 1) {
+    return fail(Errc::invalid_request, "the box has not sent its socket");
+  }
+  return std::move(received->descriptors.front());
 }
 
 }  // namespace skiff::container::box

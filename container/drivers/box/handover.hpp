@@ -22,4 +22,10 @@ struct Handover {
 /// Reads it. Errors: `invalid_request` for anything else.
 [[nodiscard]] Result<Handover> receive_handover(int socket);
 
+/// Sends a socket of the box back to the launcher.
+[[nodiscard]] Result<> send_back(int socket, const UniqueFd& given);
+
+/// Takes it. It does not wait: `invalid_request` if the box has not sent it.
+[[nodiscard]] Result<UniqueFd> receive_back(int socket);
+
 }  // namespace skiff::container::box

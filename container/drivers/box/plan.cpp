@@ -236,7 +236,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
   }
   plan.argv = agent_arguments(std::move(place), record);
   if (record.has_egress()) {
-    plan.binds.push_back({.source = files::path{root}.parent_path() / egress::kSocket, .target = kEgressPath});
+    plan.egress = true;
     if (!record.egress_secrets.empty()) {
       const files::path directory = files::path{root}.parent_path();
       const std::string there{kTrustDirectory};
@@ -251,7 +251,7 @@ Result<Plan> create_plan(const HostRecord& record, const Machine& machine, const
       for (auto& file : protocol::trust_settings(there))
         plan.texts.push_back({.path = file.path, .content = file.text});
     }
-    plan.argv.insert(plan.argv.end(), {"--egress", std::string{"unix:"} + kEgressPath});
+    plan.argv.insert(plan.argv.end(), {"--egress", kProxyAddress});
   }
   plan.environment = environment_of(record, seen, public_key, ours);
   return plan;

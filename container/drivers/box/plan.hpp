@@ -19,6 +19,8 @@ namespace skiff::container::box {
 inline constexpr std::uint32_t kInnerId = 1000;
 inline constexpr std::string_view kHome = "/home/user";
 inline constexpr std::string_view kWorkspace = "/workspace";
+/// Where the egress proxy of a box listens in it.
+inline constexpr const char* kProxyAddress = "127.0.0.1:3128";
 /// The place of skiffd in the box.
 inline constexpr std::string_view kAgentPath = "/.skiff/skiffd";
 
@@ -82,6 +84,7 @@ struct Plan {
   std::vector<std::string> barred = {};  ///< prefixes that it must not reach; empty: it has no network
   std::vector<std::string> groups = {};  ///< directories of control groups of this machine that the box is in
   std::uint64_t processes = 0;           ///< most processes and threads
+  bool egress = false;                   ///< it gets the socket of an egress proxy, on `kProxyAddress`
   std::vector<std::string> argv = {};    ///< of the agent; empty: the box ends when it is complete, as a trial
   std::vector<std::string> environment = {};
 
@@ -98,6 +101,7 @@ struct Plan {
       protocol::field("barred", &Plan::barred, "Prefixes that it must not reach"),
       protocol::field("groups", &Plan::groups, "Control groups"),
       protocol::field("processes", &Plan::processes, "Most processes and threads"),
+      protocol::field("egress", &Plan::egress, "True: it gets the socket of an egress proxy"),
       protocol::field("argv", &Plan::argv, "Command line of the agent"),
       protocol::field("environment", &Plan::environment, "Environment of the agent"),
   };

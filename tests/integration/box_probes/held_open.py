@@ -4,10 +4,8 @@ line for each of them, what became of its connections, and holds these until its
 {"tunnels": COUNT, "to": "HOST:PORT"}: tunnels with a ClientHello. Prints how many have a first byte of an answer.
 {"hellos": COUNT, "to": "HOST:PORT"}: tunnels with the first bytes of a ClientHello.
 {"requests": COUNT, "to": "HOST:PORT", "path": PATH}: the same with a request in the proxy's TLS.
-{"halves": COUNT, "text": TEXT}: connections to the proxy's own socket that say this and no more. Prints how many are refused.
-{"files": COUNT}: one that sends so many open files along with its bytes. Prints the answer's status."""
+{"halves": COUNT, "text": TEXT}: connections that say this and no more. Prints how many are refused."""
 
-import array
 import contextlib
 import json
 import os
@@ -57,15 +55,6 @@ def requests(count, to, path):
     return sum(one.recv(1) != b"" for one in HELD[-count:])
 
 
-def to_proxy():
-    one = socket.socket(socket.AF_UNIX)
-    # With a limit of time it would not wait for a place in the backlog.
-    one.connect("/.skiff/egress.sock")
-    one.settimeout(30)
-    HELD.append(one)
-    return one
-
-
 def is_refused(one):
     try:
         return b"too_many_connections" in one.recv(4096)
@@ -76,18 +65,11 @@ def is_refused(one):
 
 def halves(count, text):
     for _ in range(count):
-        with contextlib.suppress(BrokenPipeError):
-            to_proxy().sendall(text.encode("latin-1"))
+        HELD.append(socket.create_connection(("127.0.0.1", 3128), 30))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            HELD[-1].sendall(text.encode("latin-1"))
     # The last ones are refused at once, and the others wait.
     return sum(map(is_refused, HELD[256:]))
-
-
-def files(count):
-    one = to_proxy()
-    for _ in range(count):
-        one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [one.fileno()] * 200))])
-    one.sendall(b" / HTTP/1.1\r\n\r\n")
-    return int(one.recv(64).split()[1])
 
 
 for wanted in json.loads(sys.argv[1]):

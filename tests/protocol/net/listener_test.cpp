@@ -152,6 +152,21 @@ CO_TEST(Listener, TakesOverAnInheritedUnixSocketAndLeavesItsFile) {
   EXPECT_EQ(::stat((directory / "s").c_str(), &file), 0);
 }
 
+CO_TEST(Listener, TakesOverASocketThatListens) {
+  UniqueFd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  CO_ASSERT_TRUE(::listen(socket.get(), 8) == 0);
+  auto listener = Listener::take(executor, std::move(socket)).value();
+  Accepted accepted{executor};
+  TaskGroup group{executor};
+  group.spawn("accept", listener->accept_all(accepted.taker()));
+  auto client = co_await connect(Address::ip("127.0.0.1", listener->address().port()).value(), 5s, executor);
+  EXPECT_TRUE(client.has_value());
+  co_await accepted.wait_for(1);
+  listener->close();
+  co_await group.join();
+  EXPECT_FALSE(Listener::take(executor, UniqueFd{::open("/dev/null", O_RDONLY | O_CLOEXEC)}).has_value());
+}
+
 CO_TEST(Listener, RefusesAnInheritedDescriptorThatIsNoListeningUnixStream) {
   UniqueFd silent{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   UniqueFd datagrams{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};

@@ -63,23 +63,14 @@ Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state
   return {};
 }
 
-Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory) {
+Result<UniqueFd> prepare_egress(const HostRecord& record, const std::filesystem::path& directory) {
   SKIFF_TRY(const auto policy, egress::Policy::parse(record.egress));
   SKIFF_TRY_VOID(policy.save(directory / egress::kPolicyFile));
   if (!record.egress_secrets.empty()) {
     SKIFF_TRY_VOID(write_private_file(directory / egress::kSecretsFile, protocol::to_json(record.egress_secrets)));
     SKIFF_TRY_VOID(create_certificates(directory));
   }
-  EgressSockets sockets;
-  SKIFF_TRY(sockets.sandbox, bind_socket(directory, std::string{egress::kSocket}));
-  SKIFF_TRY(sockets.control, bind_socket(directory, std::string{egress::kControlSocket}));
-  if (record.user == ::geteuid()) return sockets;
-  const auto path = directory / egress::kSocket;
-  const UniqueFd file{::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
-  if (!file || ::fchownat(file.get(), "", record.user, record.group, AT_EMPTY_PATH) != 0) {
-    return std::unexpected{system_error(errno, "give \"" + path.string() + "\" to the user of the box")};
-  }
-  return sockets;
+  return bind_socket(directory, std::string{egress::kControlSocket});
 }
 
 namespace {

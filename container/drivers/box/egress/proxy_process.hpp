@@ -10,29 +10,25 @@
 #include "container/host/record.hpp"
 #include "container/sandbox/sandbox.hpp"
 
-/// The egress proxy of a box (container/egress) as a process of this machine beside it. The box has its socket, and
-/// nothing else of it.
+/// The egress proxy of a box (container/egress) as a process of this machine beside it. It listens in the network
+/// namespace of the box, which has nothing else of it.
 namespace skiff::container::box {
 
-/// The place of the proxy's socket in the box.
-inline constexpr const char* kEgressPath = "/.skiff/egress.sock";
-
-/// And of the certificates that it has to trust, if it has secrets.
+/// The place in the box of the certificates that it has to trust, if it has secrets.
 inline constexpr const char* kTrustDirectory = "/.skiff";
 
-/// The sockets that a proxy will listen on, bound in the directory of its sandbox.
+/// The sockets that a proxy listens on.
 struct EgressSockets {
-  UniqueFd sandbox;
-  UniqueFd control;
+  UniqueFd sandbox;  ///< which the box has sent back
+  UniqueFd control;  ///< in the directory of the sandbox
 };
 
 /// Notes the rules and the secrets of a new box in its record. `state`: the state directory, which has the secrets.
 /// Errors: those of rules and secrets.
 [[nodiscard]] Result<> plan_egress(const SandboxSpec& spec, const std::filesystem::path& state, HostRecord& record);
 
-/// Writes the policy of the record and the names of its secrets, and binds the sockets. The box's user may connect to
-/// the first.
-[[nodiscard]] Result<EgressSockets> prepare_egress(const HostRecord& record, const std::filesystem::path& directory);
+/// Writes the policy of the record and the names of its secrets, and binds the socket for control.
+[[nodiscard]] Result<UniqueFd> prepare_egress(const HostRecord& record, const std::filesystem::path& directory);
 
 /// Starts the proxy, which ends with the process of the record, and waits until it judges by the policy. The record
 /// that is returned has its process.

@@ -74,6 +74,20 @@ TEST(BoxHandover, NeedsNoLock) {
   EXPECT_TRUE(read->listeners.empty());
 }
 
+TEST(BoxHandover, TakesASocketBack) {
+  Ends ends = connected();
+  EXPECT_FALSE(receive_back(ends.ours.get()).has_value());
+  ASSERT_TRUE(send_back(ends.theirs.get(), null_device()).has_value());
+  const auto taken = receive_back(ends.ours.get());
+  ASSERT_TRUE(taken.has_value()) << taken.error().message;
+  EXPECT_TRUE(is_null_device(*taken));
+  EXPECT_NE(::fcntl(taken->get(), F_GETFD) & FD_CLOEXEC, 0);
+  ASSERT_EQ(::write(ends.theirs.get(), "s", 1), 1);
+  EXPECT_FALSE(receive_back(ends.ours.get()).has_value());
+  ends.theirs.reset();
+  EXPECT_FALSE(receive_back(ends.ours.get()).has_value());
+}
+
 TEST(BoxHandover, IsNothingElse) {
   Ends silent = connected();
   silent.ours.reset();

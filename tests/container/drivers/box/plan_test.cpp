@@ -63,6 +63,17 @@ TEST(BoxPlan, ShowsAllowedDirectoriesReadOnlyAndTheBoxsOwnWritable) {
   EXPECT_EQ(plan.hostname, "demo");
 }
 
+TEST(BoxPlan, GetsTheSocketOfAProxyIfItHasEgressByName) {
+  HostRecord record = boxed();
+  EXPECT_FALSE(plan_of(record).egress);
+  record.egress = {"pypi.org"};
+  record.is_fenced = true;
+  const Plan plan = plan_of(record);
+  EXPECT_TRUE(plan.egress);
+  const std::vector<std::string> last{plan.argv.end() - 2, plan.argv.end()};
+  EXPECT_EQ(last, (std::vector<std::string>{"--egress", "127.0.0.1:3128"}));
+}
+
 TEST(BoxPlan, NamesItsAgentAsNameServerIfItHasEgressByName) {
   HostRecord record = boxed();
   const auto servers = [](const Plan& plan) {
