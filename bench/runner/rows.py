@@ -285,11 +285,9 @@ def egress_rows() -> list[Row]:
     for form, title in (("box", "a box"), ("pods", "Pods")):
         for way in ("down", "up"):
             probe = f"skiff.egress.{form}.{way}"
-            # Bytes of a Unix socket are copied, as nginx does: splice(2) from one costs 40 % more.
-            most = 1.0 if probe == "skiff.egress.box.up" else 0.6
             rows += [
                 ratio("egress", f"processor time of the proxy of {title} for a GiB {way}", "s", (probe, "cpu_s_per_gib"),
-                      (probe, "nginx_cpu_s_per_gib"), nginx, most=most),
+                      (probe, "nginx_cpu_s_per_gib"), nginx, most=0.6),
                 ratio("egress", "its speed", "MB/s", (probe, "mb_per_s"), (probe, "nginx_mb_per_s"), nginx, least=1.0),
             ]
         probe = f"skiff.egress.{form}.short"

@@ -63,7 +63,7 @@ constexpr std::size_t kRecords = kPayload + kPayload / kTlsRecord * (5 + 256);
 /// Most bytes that one call takes from the socket. OpenSSL reads on for as long as messages come that need no answer
 /// and have no data, such as session tickets, and nobody else would have the reactor.
 constexpr std::size_t kTakenAtOnce = kRecords;
-/// Of a record: type, version and the length of what follows (RFC 8446, 5.1).
+/// The type of a record, its version and the length of what follows (RFC 8446, 5.1).
 constexpr std::size_t kHeader = 5;
 
 /// Returns the length, on the wire, of the record that these bytes begin with; 0 unless it is full.
