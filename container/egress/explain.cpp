@@ -51,7 +51,6 @@ std::string path_of(std::string_view url) {
 }
 
 std::optional<Refusal> judge_secret(const Secret& secret, const std::string& method, std::string_view wanted) {
-  if (method.empty()) return std::nullopt;
   const auto path = protocol::Target::parse(path_of(wanted));
   if (!path) return Refusal{400, "bad_target", path.error().message};
   return judge_path(secret, method, *path);
@@ -70,7 +69,9 @@ Explanation explain(const Policy* policy, std::string_view wanted, std::string_v
   for (const Secret& secret : secrets) {
     if (!secret.is_for(made.target)) continue;
     made.secret = secret.name;
-    made.refusal = judge_secret(secret, method, wanted);
+    // The name of a server alone is not a request.
+    if (method.empty() && !wanted.contains(kEndOfScheme)) continue;
+    made.refusal = judge_secret(secret, method.empty() ? "GET" : method, wanted);
   }
   return made;
 }

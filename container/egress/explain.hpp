@@ -20,8 +20,8 @@ struct Explanation {
 };
 
 /// Judges HOST, HOST:PORT (a tunnel for TLS, to port 443 without one), or an https:// or http:// URL. Of a URL the
-/// server alone counts, unless there is a `method` and the server gets one of the sandbox's `secrets`, whose values are
-/// not needed: then the request is judged. No name is looked up, so the addresses are not judged. A policy that is null
+/// server alone counts, unless it gets one of the sandbox's `secrets`, whose values are not needed: then the request is
+/// judged, a GET without a `method`. No name is looked up, so the addresses are not judged. A policy that is null
 /// allows nothing.
 [[nodiscard]] Explanation explain(const Policy* policy, std::string_view wanted, std::string_view sandbox,
                                   const std::string& method = {}, std::span<const Secret> secrets = {});

@@ -51,7 +51,7 @@ def test_the_secret_in_any_part_of_an_answer_is_masked(hostile):
         chunks=[f"{HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", *(f"1\r\n{one}\r\n" for one in hostile.token), "0\r\n\r\n"],
         range="HTTP/1.1 206 Partial\r\nContent-Type: multipart/byteranges; boundary=b\r\nContent-Length: "
               f"{len(hostile.token) + 12}\r\n\r\n--b\r\n\r\nok{{token}}\r\n",
-        old="HTTP/1.0 200 OK\r\n\r\nok{token}{token}", twice=f"{HEAD}\r\nok{hostile.token[:20]}{{token}}{hostile.token[20:]}",
+        old="HTTP/1.0 200 OK\r\n\r\nok{token}{token}", twice=f"{HEAD}\r\nok{hostile.token[:20]}{{token}}{hostile.token[20:]}.",
         empty=f"HTTP/1.1 204 {{token}}\r\nX: {{token}}\r\n\r\n{{token}}", unchanged="HTTP/1.1 304 Not\r\nETag: \"{token}\"\r\n\r\n{token}",
         hop=f"{HEAD}Connection: X-Mine\r\nX-Mine: {{token}}\r\nProxy-Authenticate: {{token}}\r\nContent-Length: 2\r\n\r\nok")
     for name, one in found.items():
@@ -62,6 +62,7 @@ def test_the_secret_in_any_part_of_an_answer_is_masked(hostile):
         assert "eC1hY2Nlc3" not in one, (name, one)  # the pair
     assert found["early"].count("HTTP/1.1 ") == 2 and "Link: <****" in found["early"]
     assert found["records"].endswith("ok" + "*" * len(hostile.token)) and "Location: https://evil.org/?***" in found["location"]
+    # The server ends without close_notify, so what could begin a secret, as its last byte without the dot, does not come.
     assert "ok" + hostile.token[:20] + "*" * len(hostile.token) + hostile.token[20:] in found["twice"]
     assert found["empty"].endswith("\r\n\r\n") and found["unchanged"].endswith("\r\n\r\n")
     assert hostile.token not in json.dumps(log_of(hostile.skiff))

@@ -115,6 +115,7 @@ def test_explain_judges_a_request_as_the_proxy_does(skiff, origin):
         return json.loads(skiff("egress", "explain", "box", *words, "-o", "json", status=status)[0])
     found = explained("GET", f"https://{TO}/echo?a=b")
     assert (found["verdict"], found["secret"]) == ("allowed", "git")
+    assert (explained(f"https://{TO}/echo")["verdict"], explained(f"https://{TO}/other", status=1)["code"]) == ("allowed", "request_not_allowed")
     refused = explained("POST", f"https://{TO}/echo", status=1)
     assert (refused["code"], refused["secret"]) == ("request_not_allowed", "git")
     assert say(skiff, get("/echo", method="POST"))[0].startswith("HTTP/1.1 403")

@@ -90,6 +90,7 @@ TEST(Explain, JudgesARequestThatGetsASecret) {
             (std::pair<std::string, std::string>{"git", ""}));
   EXPECT_EQ(asked("POST", "https://github.com/acme/app.git/git-receive-pack").second, "request_not_allowed");
   EXPECT_EQ(asked("GET", "github.com").second, "request_not_allowed");
+  EXPECT_EQ(asked("", "https://github.com/acme/app.git/git-upload-pack").second, "request_not_allowed");
   EXPECT_EQ(asked("POST", "https://github.com/acme/../x").second, "bad_path");
   EXPECT_EQ(asked("POST", "https://pypi.org/x"), (std::pair<std::string, std::string>{"", ""}));
 }

@@ -80,9 +80,9 @@ Command egress_explain_command() {
           .summary = "say which rule lets a sandbox reach a server, or why none does",
           .text =
               "The sandbox's own rules are judged as its proxy does it. HOST stands for port 443, and http:// for\n"
-              "requests without TLS. With METHOD before it the request is judged, if a secret is for the host: for\n"
-              "other hosts the proxy sees neither method nor path. Nothing is connected and no name is looked up,\n"
-              "so the addresses are not judged.\n"
+              "requests without TLS. If a secret is for the host of a URL, the request is judged: a GET unless METHOD\n"
+              "is before it. For other hosts the proxy sees neither method nor path. Nothing is connected and no name\n"
+              "is looked up, so the addresses are not judged.\n"
               "Exit status: 0 allowed, 1 refused.\n"
               "\n"
               "  skiff egress explain demo pypi.org\n"
