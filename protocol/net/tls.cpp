@@ -58,13 +58,13 @@ std::unexpected<Error> bad_setting(std::string what) {
 
 /// The payload of records that are sent together.
 constexpr std::size_t kPayload = 4 * kTlsRecord;
+/// The type of a record, its version and the length of what follows (RFC 8446, 5.1).
+constexpr std::size_t kHeader = 5;
 /// These records with their headers and protection, at most (RFC 8446, 5.2).
-constexpr std::size_t kRecords = kPayload + kPayload / kTlsRecord * (5 + 256);
+constexpr std::size_t kRecords = kPayload + kPayload / kTlsRecord * (kHeader + 256);
 /// Most bytes that one call takes from the socket. OpenSSL reads on for as long as messages come that need no answer
 /// and have no data, such as session tickets, and nobody else would have the reactor.
 constexpr std::size_t kTakenAtOnce = kRecords;
-/// The type of a record, its version and the length of what follows (RFC 8446, 5.1).
-constexpr std::size_t kHeader = 5;
 
 /// Returns the length, on the wire, of the record that these bytes begin with; 0 unless it is full.
 std::size_t full_record(std::string_view bytes) {
@@ -144,8 +144,8 @@ int bio_read(BIO* bio, char* into, int size) {
   if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
   if (got > 0) {
     wire.left -= static_cast<std::size_t>(got);
-    if (const std::size_t record = full_record({into, static_cast<std::size_t>(got)}); record != 0)
-      wire.record = record;
+    const std::size_t record = full_record({into, static_cast<std::size_t>(got)});
+    if (record != 0) wire.record = record;
   }
   return static_cast<int>(got);
 }

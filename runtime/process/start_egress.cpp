@@ -15,6 +15,11 @@
 namespace skiff::runtime {
 namespace {
 
+/// Whether the proxy itself listens where commands look for one.
+bool listens_here(const protocol::Address& proxy) {
+  return proxy.text() == egress::kAddress;
+}
+
 /// Answers programs that know no proxy, if the address of their name server is free and this process may listen there.
 Result<> start_names(Agent& agent) {
   constexpr std::uint64_t kPart = 16;  // of all descriptors, for listeners
@@ -32,12 +37,13 @@ Result<> start_names(Agent& agent) {
 
 Result<> check_egress(const Settings& settings) {
   const bool is_alone = settings.egress_canary.empty() && settings.egress_token.empty();
-  if (is_alone && (settings.egress.empty() || settings.egress == egress::kAddress)) return {};
+  const auto proxy = protocol::Address::parse(settings.egress);
+  const bool has_no_other = settings.egress.empty() || (proxy && listens_here(*proxy));
+  if (has_no_other && is_alone) return {};
   const auto refuse = [](const std::string& why, const char* flag) { return fail(Errc::invalid_field, why, flag); };
-  if (settings.egress.empty() || settings.egress == egress::kAddress) {
+  if (has_no_other) {
     return refuse("--egress-canary and SKIFF_EGRESS_TOKEN need --egress IP:PORT of another host", "--egress");
   }
-  const auto proxy = protocol::Address::parse(settings.egress);
   if (!proxy || proxy->port() == 0) {
     return refuse("--egress \"" + settings.egress + "\": expected IP:PORT", "--egress");
   }
@@ -65,7 +71,7 @@ Result<> start_egress(Agent& agent) {
   SKIFF_TRY(auto proxy, protocol::Address::parse(agent.settings.egress));
   SKIFF_TRY(const auto own, protocol::Address::parse(egress::kAddress));
   std::shared_ptr<protocol::Listener> listener;
-  if (proxy.text() != egress::kAddress) {
+  if (!listens_here(proxy)) {
     SKIFF_TRY(listener, protocol::Listener::open(agent.executor, own));
     SKIFF_TRY(auto canary, protocol::Address::parse(agent.settings.egress_canary));
     agent.fence = std::make_unique<egress::Fence>(agent.executor,

@@ -143,6 +143,7 @@ def test_wrong_settings_are_refused(start_agent):
     for flags, token, said in ((proxy, "", "--egress-canary"), (canary, "", "--egress"), (("--egress", "10.0.0.1:0", *canary), "", "expected IP:PORT"),
                                (("--egress", "proxy:3128", *canary), "", "proxy:3128"), ((*proxy, *canary), "a b", "SKIFF_EGRESS_TOKEN"),
                                (("--egress", "unix:/x", *canary), "", "expected IP:PORT"), (("--egress", "127.0.0.1:3128", *canary), "", "another host"),
+                               (("--egress", "[::ffff:127.0.0.1]:3128"), "", "--egress"), (("--egress", "127.0.0.1:03128", *canary), "", "--egress"),
                                (("--egress", "127.0.0.1:3128"), "x", "another host"), (("--egress", "127.0.0.1:3129"), "", "--egress-canary")):
         ended = subprocess.run(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated", *flags), capture_output=True, text=True, timeout=60,
                                env=environment(SKIFF_EGRESS_TOKEN=token))
